@@ -1,0 +1,168 @@
+"""The one door of compiled code: every kernel of the package is made by `@kernel`.
+
+Numba's own disk cache watches only the file of the outermost function: edit a callee in another file and
+the old answer comes back. Here the code of a module is kept in a folder named after a digest of all that its
+kernels can see (see `_cache`), so a folder is never stale, only unused. Numba writes its files under a
+temporary name and renames them, so processes may share the folders.
+
+Kernels that hold ctypes pointers are refused: an address means nothing in the next process.
+"""
+
+import ctypes
+import functools
+import inspect
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast, overload
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+
+from pliant._cache import cache_folder, module_folder, open_folder
+
+__all__ = ["cache_folder", "cache_misses", "kernel", "kernels"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
+_kernels: list[Any] = []
+_POINTERS = (
+    ctypes._CFuncPtr,  # type: ignore[attr-defined]
+    ctypes._Pointer,
+    ctypes._SimpleCData,
+    ctypes.CDLL,
+)
+
+
+@overload
+def kernel(function: F, /) -> F: ...
+@overload
+def kernel(*, inline: bool = False) -> Callable[[F], F]: ...
+def kernel(function: F | None = None, /, *, inline: bool = False) -> F | Callable[[F], F]:
+    """Compile a function at its first call and keep the code on disk.
+
+    Use it bare, or as `@kernel(inline=True)` for small laws, which are then copied into their callers. No
+    fastmath and no threads (bits must not depend on the machine's mood), the GIL is released, a division by
+    zero gives inf or nan as in NumPy. With NUMBA_DISABLE_JIT=1 the plain function comes back.
+    """
+    if function is None:
+        return lambda f: _make(f, inline)
+    return _make(function, inline)
+
+
+def kernels() -> tuple[Any, ...]:
+    """Every Numba dispatcher made so far in this process."""
+    return tuple(_kernels)
+
+
+def cache_misses() -> int:
+    """How many signatures this process compiled because the disk had no code for them."""
+    return sum(sum(made.stats.cache_misses.values()) for made in _kernels)
+
+
+def _make(function: F, inline: bool) -> F:
+    _refuse_pointers(function)
+    if numba.config.DISABLE_JIT:
+        return function
+    dispatcher: Any = numba.njit(
+        nogil=True, fastmath=False, error_model="numpy", inline="always" if inline else "never"
+    )(function)
+    dispatcher._cache = _Cache(function)
+    _kernels.append(dispatcher)
+    return cast(F, dispatcher)
+
+
+def _refuse_pointers(function: Callable[..., Any]) -> None:
+    captured = inspect.getclosurevars(function)
+    for name, value in {**captured.globals, **captured.nonlocals}.items():
+        if isinstance(value, _POINTERS):
+            raise TypeError(
+                f"{function.__qualname__} uses the ctypes object '{name}': its address would be frozen "
+                "into cached code and be wrong in the next process; pass what it computes as an argument"
+            )
+
+
+class _Cache(NullCache):
+    """The disk cache of one kernel, opened at its first call, so that importing pliant writes nothing.
+
+    The digest of the sources is taken at once: what the files say later is not what this process runs.
+    A cache may never fail a computation: what cannot be read is compiled, what cannot be written is dropped.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._folder = module_folder(_sources(function))
+
+    @functools.cached_property
+    def _disk(self) -> NullCache:
+        _refuse_pointers(self._function)  # again: a global may have been bound after the decorator ran
+        root = cache_folder() if self._folder else None
+        if root is None or self._folder is None:
+            return NullCache()
+        open_folder(root, self._folder)
+        return _DiskCache(self._function, root / self._folder)
+
+    @property
+    def cache_path(self) -> str | None:
+        return cast(str | None, self._disk.cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        disk = self._disk
+        try:
+            return disk.load_overload(sig, target_context)
+        except Exception as error:  # a damaged pickle raises anything at all
+            _log.info("compiled code in %s is unreadable (%r): compiling again", disk.cache_path, error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        disk = self._disk
+        try:
+            disk.save_overload(sig, data)
+        except Exception as error:  # a full disk, or a damaged index, which is read before it is written
+            _log.info("compiled code cannot be kept in %s: %r", disk.cache_path, error)
+
+
+def _sources(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
+    """(module, file) of the kernel and of the kernels in its closure, which no import statement shows."""
+    inner = (cell.cell_contents for cell in function.__closure__ or ())
+    functions = [function, *(made.py_func for made in inner if hasattr(made, "py_func"))]
+    return tuple((_module_name(f), f.__code__.co_filename) for f in functions)
+
+
+def _module_name(function: Callable[..., Any]) -> str:
+    main = sys.modules["__main__"].__spec__ if function.__module__ == "__main__" else None
+    return main.name if main else function.__module__  # `python -m package.module` has a name of its own
+
+
+class _DiskCache(FunctionCache):
+    """Numba's function cache with our answer to where its files are."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._impl_class = functools.partial(_Impl, folder)
+        super().__init__(function)
+
+
+class _Impl(CompileResultCacheImpl):
+    def __init__(self, folder: Path, function: Callable[..., Any]) -> None:
+        # not super().__init__, which looks for a folder of Numba's own
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function, folder)
+        self._filename_base = self.get_filename_base(function.__qualname__, getattr(sys, "abiflags", ""))
+
+
+class _Locator(_CacheLocator):
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._py_file = function.__code__.co_filename  # named in Numba's warnings
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name  # the sources are in the name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)

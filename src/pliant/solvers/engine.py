@@ -1,0 +1,222 @@
+"""The compiled stages of one island: Newton, sweeps, the interior path, the last digits.
+
+Every stage leaves the best forces found so far in `best` and its work in `count`; the driver decides what comes next.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array
+from pliant.solvers.certificate import law_residual, rates_and_sizes
+from pliant.solvers.interior import (
+    advance,
+    central_step,
+    dual_directions,
+    longest_step,
+    make_path,
+    measure,
+    product_after,
+    scale_contacts,
+    start_path,
+)
+from pliant.solvers.linear import System, direction, factorize, make_system, push_forces
+from pliant.solvers.newton import linearise_blocks, natural_map
+from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
+from pliant.solvers.sweeps import delassus_blocks, sweep
+from pliant.solvers.symbolic import Pattern
+from pliant.solvers.whiten import Inertia, to_velocity
+
+POLISHED = 1e-15
+
+# Entries of Island.count.
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, LEAST, LEAST_INSIDE = range(7)
+
+
+class Island(NamedTuple):
+    """All that the stages of one island share."""
+
+    inertia: Inertia
+    rows: Rows
+    pattern: Pattern
+    system: System
+    lift: float  # 1: the associated cone of Convex
+    count: Array  # (5,)
+    best: Array  # (m,) best forces so far
+    free: Array  # (nv,) v* = v0 + h inv(M) f
+    x: Array  # (nv,) whitened impulse
+    v: Array  # (nv,)
+    per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
+
+
+@kernel
+def make_island(
+    inertia: Inertia, rows: Rows, pattern: Pattern, free: Array, lift: float, budget: float, tolerance: float
+) -> Island:
+    nv, m = free.size, rows.law.shape[0]
+    per_row = np.zeros((7, m))
+    rates_and_sizes(rows, free, per_row[0], per_row[2])
+    count = np.zeros(7)
+    count[RESIDUAL], count[BUDGET], count[TOLERANCE] = np.inf, budget, tolerance
+    count[LEAST], count[LEAST_INSIDE] = 1e-8, 1e-14
+    return Island(
+        inertia, rows, pattern, make_system(rows, pattern), lift, count, np.zeros(m), free, np.zeros(nv),
+        np.zeros(nv), per_row,
+    )  # fmt: skip
+
+
+@kernel
+def settle(island: Island, force: Array) -> float:
+    """Velocity and rates that follow from the forces; keeps the best; returns the residual."""
+    p, size = island.per_row[1], island.per_row[2]
+    whitened_impulse(island.rows, force, island.x)
+    to_velocity(island.inertia, island.x, island.v)
+    for j in range(island.v.size):
+        island.v[j] += island.free[j]
+    rates_and_sizes(island.rows, island.v, p, size)
+    residual = law_residual(island.rows, force, p, size, island.lift)
+    if residual < island.count[RESIDUAL]:
+        island.count[RESIDUAL] = residual
+        island.best[:] = force
+    return residual
+
+
+@kernel
+def newton(island: Island, force: Array, most: float, polish: float) -> None:
+    """At most `most` Newton steps with line search from `force`, in place. Below the tolerance, with `polish`: one
+    step more, and further ones on the same factors while they gain a digit."""
+    rows, system, count = island.rows, island.system, island.count
+    m = force.size
+    p, r, df, dp, trial = (
+        island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5], island.per_row[6],
+    )  # fmt: skip
+    residual, chords = settle(island, force), 0
+    for k in range(int(most) + 12):
+        done = residual < count[TOLERANCE]
+        if (done and polish == 0.0) or (not done and (k >= most or count[ITERATIONS] >= count[BUDGET])):
+            break
+        linearise_blocks(rows, force, p, island.lift, system)
+        if chords > 0:
+            push_forces(rows, system, count[LEAST])
+        else:
+            count[ITERATIONS] += 1
+            count[FACTORIZATIONS] += 1
+            if not factorize(rows, island.pattern, system, count[LEAST]):
+                break
+        merit = natural_map(rows, force, p, island.lift, r)
+        island.x[:] = 0.0
+        direction(rows, island.pattern, system, island.x, df)
+        step = 1.0
+        if not done:
+            whitened_impulse(rows, df, island.x)
+            rates(rows, island.x, dp)
+            step = _line_search(island, force, merit)
+        for i in range(m):
+            force[i] += step * df[i]
+        new = settle(island, force)
+        if not np.isfinite(new):
+            break
+        if done:
+            chords += 1
+            if not new < 0.3 * residual:
+                if chords < 2 or chords > 6 or count[RESIDUAL] < 1e-13:
+                    break
+                force[:] = island.best
+                new = settle(island, force)
+                chords = 0
+            if new <= POLISHED:
+                break
+        residual = new
+
+
+@kernel
+def _line_search(island: Island, force: Array, merit: float) -> float:
+    """Backtrack along df until the natural map shrinks."""
+    m = force.size
+    p, r, df, dp, trial = (
+        island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5], island.per_row[6],
+    )  # fmt: skip
+    rates_ahead = np.empty(m)
+    step = 1.0
+    while True:
+        for i in range(m):
+            trial[i] = force[i] + step * df[i]
+            rates_ahead[i] = p[i] + step * dp[i]
+        if natural_map(island.rows, trial, rates_ahead, island.lift, r) < (1.0 - 0.1 * step) * merit or step < 2e-3:
+            return step
+        step *= 0.5
+
+
+@kernel
+def sweeps(island: Island, force: Array, rounds: float) -> None:
+    """Gauss-Seidel sweeps from the best forces; the result is left in `force`."""
+    rows = island.rows
+    force[:] = island.best
+    project(rows, force)
+    whitened_impulse(rows, force, island.x)
+    sweep(rows, delassus_blocks(rows), island.per_row[0], force, island.x, rounds)
+
+
+@kernel
+def interior(island: Island, force: Array, spread: float, most: float) -> None:
+    """Follow the interior path from around `force`, in place, until the tolerance is met."""
+    rows, system, count = island.rows, island.system, island.count
+    p = island.per_row[1]
+    path = make_path(rows)
+    scale = 0.0
+    for i in range(force.size):
+        scale = max(scale, abs(force[i]))
+        if rows.law[i, MOBILITY] > 0.0:
+            scale = max(scale, abs(island.per_row[0, i]) / (rows.step * rows.law[i, MOBILITY]))
+    cone = 1.0 - island.lift
+    start_path(rows, path, force, island.per_row[0], spread, scale)
+    # the velocity is an iterate of its own: recomputed from the forces it would carry their rounding, amplified
+    x, dx = np.zeros(island.x.size), np.zeros(island.x.size)
+    whitened_impulse(rows, path.force, x)
+    for _ in range(int(most)):
+        force[:] = path.force
+        project(rows, force)
+        if settle(island, force) < count[TOLERANCE] or count[ITERATIONS] >= count[BUDGET]:
+            return
+        rates(rows, x, p)
+        for i in range(force.size):
+            p[i] += island.per_row[0, i]
+        total, pairs = measure(rows, path, p, cone)
+        if pairs == 0 or not np.isfinite(total):
+            return
+        scale_contacts(rows, path, system.small)
+        target, corrected = 0.0, 0.0
+        step = 0.0
+        for half in range(2):  # Mehrotra: predict, then correct on the same factors
+            central_step(rows, path, system, cone, target, corrected)
+            if half == 0:
+                count[ITERATIONS] += 1
+                count[FACTORIZATIONS] += 1
+                if not factorize(rows, island.pattern, system, count[LEAST_INSIDE]):
+                    return
+            else:
+                push_forces(rows, system, count[LEAST_INSIDE])
+            whitened_impulse(rows, path.force, dx)
+            for j in range(dx.size):
+                dx[j] -= x[j]
+            direction(rows, island.pattern, system, dx, path.d_force)
+            dual_directions(rows, path, system.flow, cone, target)
+            step = longest_step(rows, path, system.small[2])
+            ratio = max(product_after(rows, path, min(1.0, step)) / total, 0.0)
+            target, corrected = min(max(ratio**3, 1e-4), 1.0) * total / pairs, 1.0
+        if not step > 1e-12:
+            return
+        step = min(1.0, 0.99 * step)
+        advance(rows, path, step)
+        for j in range(dx.size):
+            x[j] += step * dx[j]
+
+
+@kernel
+def finish(island: Island, force: Array) -> None:
+    """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
+    force[:] = island.best
+    project(island.rows, force)
+    island.count[RESIDUAL] = np.inf
+    settle(island, force)

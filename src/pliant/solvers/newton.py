@@ -1,0 +1,178 @@
+"""Newton on the laws in the forces: the natural map of Alart and Curnier, linearised block by block.
+
+    scalar row   lambda = clip(lambda - y, low, high),                 y = rho / (1 + h a S)
+    contact      lambda_n = max(0, lambda_n - y_n),  l = proj(l - t w) onto the disc of radius lambda_n,
+                 l_k = lambda_k / mu_k,  w_k = mu_k (p_k + R_k lambda_k + bias_k),  t = 1 / (h max_k mu_k^2 a_k)
+
+The scale 1 / (h a) decides who is active; the stiffness only enters the equations of the active rows, so the sets settle
+in a few rounds whatever K is. lift = 1 replaces p_n by p_n - |w|: the associated cone of `Convex`.
+(Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like solution methods, 1991.)
+"""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array
+from pliant.solvers.linear import System
+from pliant.solvers.rows import (
+    BIAS,
+    COMPLIANCE,
+    FRICTION,
+    LOWER,
+    MOBILITY,
+    REACH,
+    START,
+    UPPER,
+    clip,
+    is_fixed,
+    linearise,
+    Rows,
+)
+
+
+@kernel
+def natural_map(rows: Rows, force: Array, p: Array, lift: float, r: Array) -> float:
+    """r := lambda - P(lambda - y), the distance from the laws in newtons; returns sum h a r^2, the merit."""
+    h, merit = rows.step, 0.0
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
+        if hi <= lo:
+            continue
+        slip = _slip_speed(rows, lo, hi, force, p) if lift != 0.0 else 0.0
+        r[lo] = _scalar_residual(rows, lo, force[lo], p[lo] - lift * slip)
+        merit += h * rows.law[lo, MOBILITY] * r[lo] * r[lo]
+        if hi > lo + 1:
+            _tangent_residual(rows, lo, hi, force, p, r)
+            for i in range(lo + 1, hi):
+                merit += h * rows.law[i, MOBILITY] * r[i] * r[i]
+    return merit
+
+
+@kernel
+def _slip_speed(rows: Rows, lo: int, hi: int, force: Array, p: Array) -> float:
+    s = 0.0
+    for i in range(lo + 1, hi):
+        w = rows.law[i, FRICTION] * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+        s += w * w
+    return np.sqrt(s)
+
+
+@kernel
+def _scalar_residual(rows: Rows, i: int, force: float, p: float) -> float:
+    if is_fixed(rows, i):
+        return force - clip(rows.law[i, START], rows.law[i, LOWER], rows.law[i, UPPER])
+    S, rho = linearise(rows, i, force, p)
+    y = rho / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
+    return force - clip(force - y, rows.law[i, LOWER], rows.law[i, UPPER])
+
+
+@kernel
+def _tangent_residual(rows: Rows, lo: int, hi: int, force: Array, p: Array, r: Array) -> None:
+    scale = 1.0 / (rows.step * rows.law[lo, REACH])
+    size = 0.0
+    for i in range(lo + 1, hi):
+        mu = rows.law[i, FRICTION]
+        if mu > 0.0:
+            w = mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            r[i] = force[i] / mu - scale * w
+            size += r[i] * r[i]
+    size = np.sqrt(size)
+    radius = max(0.0, force[lo])
+    shrink = radius / size if size > radius else 1.0
+    for i in range(lo + 1, hi):
+        mu = rows.law[i, FRICTION]
+        r[i] = force[i] - mu * shrink * r[i] if mu > 0.0 else force[i]
+
+
+@kernel
+def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: System) -> None:
+    """B dlambda + C (G dv) = k for every block, from the pieces of the natural map that are active at (force, p)."""
+    z, t = np.empty(8), np.empty(8)
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi, q = rows.block_ptr[b], rows.block_ptr[b + 1], rows.square_ptr[b]
+        n = hi - lo
+        for e in range(q, q + n * n):
+            system.B[e] = 0.0
+            system.C[e] = 0.0
+        if n == 1:
+            _linear_scalar(rows, lo, force[lo], p[lo], q, system)
+        elif n > 1:
+            _linear_contact(rows, lo, n, force, p, lift, q, system, z, t)
+
+
+@kernel
+def _linear_scalar(rows: Rows, i: int, force: float, p: float, q: int, system: System) -> float:
+    """Row i alone; returns lambda - y, the force the map would choose before the bounds."""
+    system.B[q] = 1.0
+    low, high = rows.law[i, LOWER], rows.law[i, UPPER]
+    if is_fixed(rows, i):
+        goal = clip(rows.law[i, START], low, high)
+        system.k[i] = goal - force
+        return goal
+    S, rho = linearise(rows, i, force, p)
+    trial = force - rho / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
+    if trial <= low:
+        system.k[i] = low - force
+    elif trial >= high:
+        system.k[i] = high - force
+    else:
+        # divided by 1 + h a S: entries of order one however stiff the row
+        fit = 1.0 / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
+        system.B[q], system.C[q], system.k[i] = fit, S * fit, -rho * fit
+    return trial
+
+
+@kernel
+def _linear_contact(
+    rows: Rows, lo: int, n: int, force: Array, p: Array, lift: float, q: int, system: System, z: Array, t: Array
+) -> None:
+    """Open: every force to 0. Stick: w = 0. Slip, with t = z / |z|, beta = radius / |z|, Q = I - t t':
+    dl - t dlambda_n - beta Q (dl - scale dw) = lambda_n t - l."""
+    B, C, k = system.B, system.C, system.k
+    slip = _slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
+    radius = _linear_scalar(rows, lo, force[lo], p[lo] - lift * slip, q, system)
+    scale = 1.0 / (rows.step * rows.law[lo, REACH])
+    size = 0.0
+    for j in range(1, n):
+        i, mu = lo + j, rows.law[lo + j, FRICTION]
+        B[q + j * n + j] = 1.0
+        k[i] = -force[i]
+        z[j] = 0.0
+        if mu > 0.0:
+            z[j] = force[i] / mu - scale * mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            size += z[j] * z[j]
+    size = np.sqrt(size)
+    if radius <= 0.0 or size == 0.0 and radius <= 0.0:
+        return
+    if size <= radius:
+        for j in range(1, n):
+            i, mu = lo + j, rows.law[lo + j, FRICTION]
+            if mu > 0.0:
+                fit = scale * mu * mu
+                B[q + j * n + j] = fit * rows.law[i, COMPLIANCE]
+                C[q + j * n + j] = fit
+                k[i] = -fit * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+        return
+    beta = radius / size
+    for j in range(1, n):
+        t[j] = z[j] / size
+    for j in range(1, n):
+        mu = rows.law[lo + j, FRICTION]
+        if mu == 0.0:
+            continue
+        k[lo + j] += mu * t[j] * force[lo]
+        B[q + j * n] = -mu * t[j]
+        for s in range(1, n):
+            nu = rows.law[lo + s, FRICTION]
+            if nu == 0.0:
+                continue
+            Q = (1.0 if s == j else 0.0) - t[j] * t[s]
+            drag = beta * mu * Q * scale * nu
+            B[q + j * n + s] += drag * rows.law[lo + s, COMPLIANCE] - beta * mu * Q / nu
+            C[q + j * n + s] = drag
+    if lift != 0.0 and C[q] != 0.0 and slip > 0.0:
+        for s in range(1, n):
+            i, nu = lo + s, rows.law[lo + s, FRICTION]
+            w = nu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            B[q + s] -= lift * C[q] * w / slip * nu * rows.law[i, COMPLIANCE]
+            C[q + s] = -lift * C[q] * w / slip * nu

@@ -1,0 +1,176 @@
+"""Coordinates in which the inertia is the identity: M = L L', x = L' v, Z = G inv(L').
+
+There a row is its own scale, a_i = (G inv(M) G')_ii = |z_i|^2, and mass ratios cost no digits. The factor runs
+from the last velocity to the first: the mass matrix of a tree, parents before children, has no fill in that order
+(Featherstone, Rigid Body Dynamics Algorithms, section 6.5), and blocks of free bodies have none in any.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array, Ints
+
+
+class Inertia(NamedTuple):
+    """L in compressed columns, indices counted from the last velocity: j stands for velocity nv - 1 - j.
+
+    Rows of a column ascend, its diagonal first; parent is the elimination tree (-1: a root).
+    """
+
+    ptr: Ints  # (nv+1,)
+    idx: Ints
+    val: Array
+    parent: Ints  # (nv,)
+
+
+@kernel
+def factor_inertia(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
+    """L L' = M by rows (up-looking), M symmetric positive definite in CSR."""
+    nv = mass_ptr.size - 1
+    parent = _tree(mass_ptr, mass_idx)
+    mark = np.full(nv, -1, np.int64)
+    stack = np.empty(nv, np.int64)
+    ptr = np.ones(nv + 1, np.int64)
+    ptr[0] = 0
+    for k in range(nv):  # the columns that row k touches
+        for t in range(_reach(mass_ptr, mass_idx, k, parent, mark, stack), nv):
+            ptr[stack[t] + 1] += 1
+    for k in range(nv):
+        ptr[k + 1] += ptr[k]
+    idx = np.empty(ptr[nv], np.int64)
+    val = np.empty(ptr[nv])
+    end = ptr[:-1].copy()
+    x = np.zeros(nv)
+    mark[:] = -1
+    for k in range(nv):
+        v = nv - 1 - k
+        top = _reach(mass_ptr, mass_idx, k, parent, mark, stack)
+        for e in range(mass_ptr[v], mass_ptr[v + 1]):
+            j = nv - 1 - mass_idx[e]
+            if j <= k:
+                x[j] = mass_val[e]
+        d = x[k]
+        x[k] = 0.0
+        for t in range(top, nv):
+            j = stack[t]
+            l = x[j] / val[ptr[j]]
+            x[j] = 0.0
+            for e in range(ptr[j] + 1, end[j]):
+                x[idx[e]] -= val[e] * l
+            d -= l * l
+            idx[end[j]] = k
+            val[end[j]] = l
+            end[j] += 1
+        idx[end[k]] = k
+        val[end[k]] = np.sqrt(d)
+        end[k] += 1
+    return Inertia(ptr, idx, val, parent)
+
+
+@kernel
+def _tree(mass_ptr: Ints, mass_idx: Ints) -> Ints:
+    """Elimination tree (Liu), with path compression."""
+    nv = mass_ptr.size - 1
+    parent = np.full(nv, -1, np.int64)
+    ancestor = np.full(nv, -1, np.int64)
+    for k in range(nv):
+        v = nv - 1 - k
+        for e in range(mass_ptr[v], mass_ptr[v + 1]):
+            j = nv - 1 - mass_idx[e]
+            while j != -1 and j < k:
+                up = ancestor[j]
+                ancestor[j] = k
+                if up == -1:
+                    parent[j] = k
+                j = up
+    return parent
+
+
+@kernel
+def _reach(mass_ptr: Ints, mass_idx: Ints, k: int, parent: Ints, mark: Ints, stack: Ints) -> int:
+    """Columns of row k of L in topological order: stack[top:]; returns top."""
+    nv = mass_ptr.size - 1
+    top = nv
+    mark[k] = k
+    v = nv - 1 - k
+    for e in range(mass_ptr[v], mass_ptr[v + 1]):
+        j = nv - 1 - mass_idx[e]
+        if j > k:
+            continue
+        n = 0
+        while mark[j] != k:
+            stack[n] = j
+            n += 1
+            mark[j] = k
+            j = parent[j]
+        while n > 0:
+            n -= 1
+            top -= 1
+            stack[top] = stack[n]
+    return top
+
+
+@kernel
+def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> tuple[Ints, Ints, Array]:
+    """Z = G inv(L') in CSR, columns ascending in the order of L; only the paths up the tree are visited."""
+    nv, m = inertia.parent.size, jac_ptr.size - 1
+    mark = np.full(nv, -1, np.int64)
+    ptr = np.zeros(m + 1, np.int64)
+    for i in range(m):
+        n = 0
+        for e in range(jac_ptr[i], jac_ptr[i + 1]):
+            j = nv - 1 - jac_idx[e]
+            while j != -1 and mark[j] != i:
+                mark[j] = i
+                n += 1
+                j = inertia.parent[j]
+        ptr[i + 1] = ptr[i] + n
+    idx = np.empty(ptr[m], np.int64)
+    val = np.empty(ptr[m])
+    x = np.zeros(nv)
+    mark[:] = -1
+    for i in range(m):
+        n = ptr[i]
+        for e in range(jac_ptr[i], jac_ptr[i + 1]):
+            j = nv - 1 - jac_idx[e]
+            x[j] = jac_val[e]
+            while j != -1 and mark[j] != i:
+                mark[j] = i
+                idx[n] = j
+                n += 1
+                j = inertia.parent[j]
+        reach = idx[ptr[i] : n]
+        reach.sort()
+        for t in range(reach.size):
+            j = reach[t]
+            z = x[j] / inertia.val[inertia.ptr[j]]
+            x[j] = 0.0
+            for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+                x[inertia.idx[e]] -= inertia.val[e] * z
+            val[ptr[i] + t] = z
+    return ptr, idx, val
+
+
+@kernel
+def to_velocity(inertia: Inertia, x: Array, v: Array) -> None:
+    """v := inv(L') x."""
+    nv = x.size
+    for j in range(nv - 1, -1, -1):
+        s = x[j]
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            s -= inertia.val[e] * v[nv - 1 - inertia.idx[e]]
+        v[nv - 1 - j] = s / inertia.val[inertia.ptr[j]]
+
+
+@kernel
+def from_force(inertia: Inertia, f: Array, x: Array) -> None:
+    """x := inv(L) f."""
+    nv = x.size
+    for j in range(nv):
+        x[j] = f[nv - 1 - j]
+    for j in range(nv):
+        x[j] /= inertia.val[inertia.ptr[j]]
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            x[inertia.idx[e]] -= inertia.val[e] * x[j]

@@ -1,0 +1,1 @@
+"""What the tests and benchmarks judge answers with: an extended-precision reference and random problems."""

@@ -1,0 +1,185 @@
+"""The natural map of the laws: how far forces are from them, and on which side of each kink.
+
+    linear law   y = (S p1 + lambda - c) / (1 + h a S)
+    power law    y = (lambda - g(p1)) / (1 + h a S),  S = -dg/dp1 at the larger of d1(p1) and d(g = lambda)
+    bilateral    r = y
+    one-sided    r = lambda - max(0, lambda - y)
+    clipped      r = lambda - clip(lambda - y, lo, hi)
+    tangents     l_k = lambda_k / mu_k,  w_k = mu_k (p1_k + (lambda_k + K_t phi_t0_k) / S_t), rigid: mu_k p1_k
+                 r_k = mu_k [l - proj(l - w / t)]_k onto the disc of radius max(0, lambda_n)
+
+with v1 recomputed from the forces, p1 = G v1 + e, a the diagonal of G inv(M) G'. Tangents that can carry no
+force (mu_k = 0, or K_t = B_t = 0) have r_k = lambda_k. The associated cone of `Convex` is the same with
+p1_n - |w| on the normal: -(p1_n + (lambda_n - c)/S, w) in the normal cone of {|l| <= lambda_n}.
+
+Any t > 0 has the same solutions. Two are known here: "inertial", t = h max_k mu_k^2 a_k, is the one reported;
+"compliant", t = max_k mu_k^2 (h a_k + 1/S_k), is what decides between stick and slip: on soft tangents the
+other multiplies the rounding of lambda by 1/(h a S_t).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from tests.support.extended import Block, Extended, Reference, midpoints
+from tests.support.power import penetration
+
+# Sides of the kinks, one integer per row. All rows of a contact share it: LOW open, INSIDE stick, HIGH slip.
+LOW, INSIDE, HIGH = -1, 0, 1
+
+
+@dataclass
+class NaturalMap:
+    """r and what it was made of."""
+
+    velocity: Extended  # (nv,) v1 of the forces
+    rate: Extended  # (m,) p1
+    residual: Extended  # (m,) r [N]
+    sets: np.ndarray  # (m,) LOW, INSIDE, HIGH
+    slope: np.ndarray  # (m,) S as doubles, inf on rigid rows
+    rim: dict[int, Extended]  # per contact (by its normal): the unit vector along l - w / t
+
+    def law_residual(self, x: Reference, force: Extended) -> float:
+        """max |r_i| / F over the islands; F the largest, over rows with lambda or r nonzero, of |lambda| and
+        S (|G| |v1| + |e|) / (1 + h a S); rigid: (|G| |v1| + |e|) / (h a); 0/0 = 0.
+
+        A body at rest without forces has F = 0 however far its springs are pressed in: the residual is 1.
+        """
+        r, size = np.abs(self.residual.astype(float)), np.abs(force.astype(float))
+        counts = (r > 0.0) | (size > 0.0)
+        if not counts.any():
+            return 0.0
+        speed = np.abs(x.G_double) @ np.abs(self.velocity.astype(float)) + np.abs(x.flat.offset)
+        scale = np.where(
+            counts, np.maximum(size, _push(self.slope, x.flat.step * x.a.astype(float)) * speed), 0.0
+        )
+        largest = np.zeros(x.islands.max() + 1)
+        np.maximum.at(largest, x.islands, scale)
+        F = largest[x.islands]
+        return float(np.max(np.divide(r, F, out=np.where(r > 0.0, 1.0, 0.0), where=F > 0.0)))
+
+
+def _push(S: np.ndarray, ha: np.ndarray) -> np.ndarray:
+    """S / (1 + h a S), its limit 1 / (h a) on rigid rows; 0 where both are without bound."""
+    rigid = np.isinf(S)
+    return np.where(
+        rigid,
+        np.divide(1.0, ha, out=np.zeros_like(ha), where=ha > 0.0),
+        S / (1.0 + ha * np.where(rigid, 0, S)),
+    )
+
+
+def natural_map(
+    x: Reference,
+    force: Extended,
+    velocity: Extended | None = None,
+    *,
+    convex: bool = False,
+    scale: str = "inertial",
+) -> NaturalMap:
+    """Evaluate at the forces (m,); velocity: v1 (nv,) where it is not to be recomputed from them."""
+    velocity = x.velocity(force) if velocity is None else velocity
+    p = x.rate(velocity)
+    slip = {block.normal: slip_vector(x, block, p, force) for block in x.contacts}
+    shifted = p.copy()
+    if convex:
+        for normal, w in slip.items():
+            shifted[normal] = p[normal] - norm(w)
+    y = (x.S * shifted + force - x.c) / (1 + x.h * x.a * x.S)
+    slope = np.where(x.rigid, np.inf, x.S.astype(float))
+    for i in np.flatnonzero(x.power).tolist():
+        y[i], slope[i] = _power_row(x, i, shifted[i], force[i])
+    r, sets = _scalar_rows(x, force, y)
+    rim = {}
+    for block in x.contacts:
+        rim[block.normal] = _tangent_rows(x, block, slip[block.normal], force, r, sets, scale)
+    return NaturalMap(velocity, p, r, sets, slope, rim)
+
+
+def slip_vector(x: Reference, block: Block, p: Extended, force: Extended) -> Extended:
+    """w over the tangents that can carry force."""
+    w = p[block.tangents].copy()
+    for j, k in enumerate(block.tangents):
+        if not x.rigid[k]:
+            w[j] += (force[k] - x.c[k]) / x.S[k]
+    return midpoints(x.mu[block.tangents] * w)
+
+
+def norm(vector: Extended) -> Any:
+    """The length of a vector."""
+    return (vector @ vector).sqrt().mid() if len(vector) else arb(0)
+
+
+def _power_row(x: Reference, i: int, p: Any, force: Any) -> tuple[Any, float]:
+    law, double = x.power_law(i), x.power_law_double(i)
+    d = max_extended(arb(0), -(arb(x.flat.value[i]) + x.h * p))
+    # The slope only scales the residual: a double will do.
+    slope = x.flat.step * double.slope(max(float(d), penetration(double, float(force))))
+    return (force - law.force(d)) / (1 + x.h * x.a[i] * slope), slope
+
+
+def max_extended(a: Any, b: Any) -> Any:
+    """The larger, by midpoints: flint's own max widens the ball."""
+    return b if float(b - a) > 0.0 else a
+
+
+def _scalar_rows(x: Reference, force: Extended, y: Extended) -> tuple[Extended, np.ndarray]:
+    """r and sides of all rows but the tangents, whose entries are overwritten later."""
+    bilateral, one_sided, clipped = x.kinds()
+    z = force - y
+    r: Extended = np.where(bilateral, y, force)
+    sets = np.where(bilateral, INSIDE, LOW)
+    inside = one_sided & (z.astype(float) > 0.0)
+    r[inside], sets[inside] = y[inside], INSIDE
+    for i in np.flatnonzero(clipped):
+        lower, upper = float(x.flat.lower[i]), float(x.flat.upper[i])
+        if np.isfinite(lower) and float(z[i] - lower) <= 0.0:
+            r[i] = force[i] - lower
+        elif np.isfinite(upper) and float(z[i] - upper) >= 0.0:
+            r[i], sets[i] = force[i] - upper, HIGH
+        else:
+            r[i], sets[i] = y[i], INSIDE
+    return r, sets
+
+
+def _tangent_rows(
+    x: Reference, block: Block, w: Extended, force: Extended, r: Extended, sets: np.ndarray, scale: str
+) -> Extended:
+    """Fill r and the side of a contact; gives the direction of l - w / t."""
+    n, rows = block.normal, block.tangents
+    mu = x.mu[rows]
+    pull, radius = force[rows] / mu, max_extended(arb(0), force[n])
+    q = _reach(pull, w, stretch(x, block))
+    rim, outside = _project(q, radius)
+    measured = q if scale == "compliant" else _reach(pull, w, stretch(x, block, scale))
+    along, beyond = _project(measured, radius)
+    r[rows] = mu * (pull - (radius * along if beyond else measured))
+    sets[rows] = sets[block.idle] = sets[n] if sets[n] == LOW else HIGH if outside else INSIDE
+    sets[n] = sets[rows[0]] if len(rows) else sets[n]
+    return rim
+
+
+def _project(q: Extended, radius: Any) -> tuple[Extended, bool]:
+    """The unit vector along q, and whether q is outside the disc."""
+    length = norm(q)
+    return (q / length if float(length) > 0.0 else q), float(length - radius) > 0.0
+
+
+def stretch(x: Reference, block: Block, scale: str = "compliant") -> Any:
+    """t = max_k mu_k^2 (h a_k + 1/S_k); "inertial" leaves the compliance 1/S_k out."""
+    rows = block.tangents
+    if not len(rows):
+        return arb(0)
+    soft = np.array([arb(0) if scale == "inertial" or x.rigid[k] else 1 / x.S[k] for k in rows], dtype=object)
+    return max(x.mu[rows] ** 2 * (x.h * x.a[rows] + soft), key=float)
+
+
+def _reach(pull: Extended, w: Extended, t: Any) -> Extended:
+    """l - w / t; for t = 0 (rigid tangents that move nothing) a point far out along -w."""
+    if float(t) > 0.0:
+        return midpoints(pull - w / t)
+    return pull if float(norm(w)) == 0.0 else -w / norm(w) * (1 + norm(pull)) * arb(10) ** 60

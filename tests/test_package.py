@@ -1,0 +1,103 @@
+"""The one door: names, types of errors, import time, one version."""
+
+import importlib.metadata
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pliant
+from pliant.errors import InputError, PliantError, SolveError, missing_extra
+
+SOURCE = Path(pliant.__file__).parents[1]
+ROOT = SOURCE.parent
+
+
+def python(code: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("name", pliant.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(pliant, name) is not None
+    assert name in dir(pliant)
+
+
+def test_all_lists_every_lazy_name():
+    assert {*pliant._HOME, "__version__"} == set(pliant.__all__)
+
+
+def test_the_type_checker_sees_the_same_names():
+    text = Path(pliant.__file__).read_text()
+    block = re.search(r"if TYPE_CHECKING:\n((?:    .*\n)+)", text)
+    assert block
+    typed = re.findall(r"from pliant\.([\w.]+) import (.*)", block[1])
+    seen = {name.strip(): module for module, names in typed for name in names.split(",")}
+    assert seen == pliant._HOME
+
+
+def test_no_module_bears_the_name_of_a_function():
+    """Importing `pliant.solve` as a module would bind it over the function of that name."""
+    package = Path(pliant.__file__).parent
+    clashes = [n for n in pliant.__all__ if (package / f"{n}.py").exists() or (package / n).is_dir()]
+    assert clashes == []
+    modules = "import pliant.solvers.driver, pliant.solvers.linearize"
+    assert python(f"{modules}; print(callable(pliant.solve), callable(pliant.linearize))") == "True True"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = pliant.nonsense
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("numba", "scipy", "clarabel", "matplotlib", "mujoco", "tqdm")
+    loaded = python(f"import sys, pliant; print([m for m in {heavy!r} if m in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_import_is_quick():
+    """Under 0.5 s more than NumPy, SciPy and Numba; the best of three, as machines are noisy."""
+    code = (
+        "import time; import numpy, scipy.sparse, scipy.linalg, numba; start = time.perf_counter()\n"
+        "import pliant; middle = time.perf_counter()\n"
+        "[getattr(pliant, name) for name in pliant.__all__]\n"
+        "print(middle - start, time.perf_counter() - middle)"
+    )
+    times = [[float(t) for t in python(code).split()] for _ in range(3)]
+    assert min(t[0] for t in times) < 0.5
+    assert min(t[1] for t in times) < 1.0  # every public name loaded, nothing compiled
+
+
+def test_one_version():
+    file = ROOT / "pyproject.toml"
+    if file.exists():  # a clone, not an installed wheel
+        assert "version" not in tomllib.loads(file.read_text())["project"]
+    try:
+        installed = importlib.metadata.version("pliant")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("pliant is run from its source folder, not installed")
+    assert installed == pliant.__version__
+
+
+def test_a_missing_extra_names_its_remedy():
+    with pytest.raises(ImportError, match=r'matplotlib.*pip install "pliant\[plot\]"') as caught:
+        missing_extra("matplotlib", "plot")
+    assert caught.value.name == "matplotlib"
+
+
+def test_errors_have_one_root():
+    assert issubclass(InputError, PliantError)
+    assert issubclass(InputError, ValueError)
+    error = SolveError("did not converge")
+    assert isinstance(error, PliantError)
+    assert (error.problem, error.solution) == (None, None)
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.problem) == ("did not converge", None)
