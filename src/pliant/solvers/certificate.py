@@ -4,7 +4,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.flat import Flat
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.solvers.rows import (
     BIAS,
     COMPLIANCE,
@@ -65,14 +65,41 @@ def rates_and_sizes(rows: Rows, v: Array, p: Array, size: Array) -> None:
 
 @kernel
 def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float) -> float:
-    """max |r_i| / F over the rows of one island; lift = 1: the natural map of the cone instead of Coulomb's law."""
-    worst, scale = 0.0, 0.0
+    """max |r_i| / F of one island; lift = 1: the natural map of the cone instead of Coulomb's law."""
+    worst, scale = np.zeros(1), np.zeros(1)
+    _measure(rows, force, p, size, lift, np.zeros(force.size, np.int64), worst, scale)
+    return _ratio(worst[0], scale[0])
+
+
+@kernel
+def island_residuals(rows: Rows, force: Array, p: Array, size: Array, island: Ints, count: int) -> Array:
+    """max |r_i| / F of every island, by Coulomb's law."""
+    worst, scale = np.zeros(count), np.zeros(count)
+    _measure(rows, force, p, size, 0.0, island, worst, scale)
+    for k in range(count):
+        worst[k] = _ratio(worst[k], scale[k])
+    return worst
+
+
+@kernel
+def _ratio(worst: float, scale: float) -> float:
+    if worst == 0.0:
+        return 0.0
+    return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
+
+
+@kernel
+def _measure(
+    rows: Rows, force: Array, p: Array, size: Array, lift: float, island: Ints, worst: Array, scale: Array
+) -> None:
+    """Largest |r| and F of every island."""
     r = np.empty(8)
     slope = np.empty(8)
     for b in range(rows.block_ptr.size - 1):
         lo, n = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
         if n < 1:
             continue
+        k = island[lo]
         y = _scalar_distance(rows, lo, force[lo], p[lo], slope)
         if n > 1:
             _contact_residual(rows, lo, n, force, p, y, lift, r, slope)
@@ -81,15 +108,13 @@ def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float) -
         for i in range(n):
             f = abs(force[lo + i])
             if not np.isfinite(r[i]):
-                return np.inf
-            if f != 0.0 or r[i] != 0.0:
+                worst[k] = np.inf
+            elif f != 0.0 or r[i] != 0.0:
                 a = rows.step * rows.law[lo + i, MOBILITY]
-                reach = size[lo + i] / a if slope[i] == np.inf else slope[i] * size[lo + i] / (1.0 + a * slope[i])
-                scale = max(scale, f, reach if reach < np.inf else 0.0)
-                worst = max(worst, abs(r[i]))
-    if worst == 0.0:
-        return 0.0
-    return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
+                S = slope[i]
+                reach = size[lo + i] / a if S == np.inf else S * size[lo + i] / (1.0 + a * S)
+                scale[k] = max(scale[k], f, reach if reach < np.inf else 0.0)
+                worst[k] = max(worst[k], abs(r[i]))
 
 
 @kernel

@@ -21,17 +21,22 @@ from pliant.solvers.interior import (
     scale_contacts,
     start_path,
 )
-from pliant.solvers.linear import System, direction, factorize, make_system, push_forces
+from pliant.solvers.linear import System, dense_direction, direction, factorize, make_system, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
 from pliant.solvers.sweeps import delassus_blocks, sweep
 from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia, to_velocity
 
-POLISHED = 1e-15
+POLISHED = 1e-15  # a residual below which no step is worth taking
+SETTLED = 1e-13  # one below which no factorization is
+# Least compliance of a row, relative to h a, in a factorization: for Newton, whose rows have no compliance of their own, and
+# on the interior path, where the distance from the rim is one.
+LEAST = 1e-8
+LEAST_INSIDE = 1e-14
 
 # Entries of Island.count.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, LEAST, LEAST_INSIDE = range(7)
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE = range(5)
 
 
 class Island(NamedTuple):
@@ -57,13 +62,25 @@ def make_island(
     nv, m = free.size, rows.law.shape[0]
     per_row = np.zeros((7, m))
     rates_and_sizes(rows, free, per_row[0], per_row[2])
-    count = np.zeros(7)
+    count = np.zeros(5)
     count[RESIDUAL], count[BUDGET], count[TOLERANCE] = np.inf, budget, tolerance
-    count[LEAST], count[LEAST_INSIDE] = 1e-8, 1e-14
     return Island(
         inertia, rows, pattern, make_system(rows, pattern), lift, count, np.zeros(m), free, np.zeros(nv),
         np.zeros(nv), per_row,
     )  # fmt: skip
+
+
+@kernel
+def copy(source: Array, target: Array) -> None:
+    # a loop: slice assignment would pull two seconds of compile time into every kernel
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel
+def clear(x: Array) -> None:
+    for i in range(x.size):
+        x[i] = 0.0
 
 
 @kernel
@@ -78,7 +95,7 @@ def settle(island: Island, force: Array) -> float:
     residual = law_residual(island.rows, force, p, size, island.lift)
     if residual < island.count[RESIDUAL]:
         island.count[RESIDUAL] = residual
-        island.best[:] = force
+        copy(force, island.best)
     return residual
 
 
@@ -88,25 +105,20 @@ def newton(island: Island, force: Array, most: float, polish: float) -> None:
     step more, and further ones on the same factors while they gain a digit."""
     rows, system, count = island.rows, island.system, island.count
     m = force.size
-    p, r, df, dp, trial = (
-        island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5], island.per_row[6],
-    )  # fmt: skip
-    residual, chords = settle(island, force), 0
+    p, r, df, dp = island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5]
+    residual, chord, gained = settle(island, force), False, True
     for k in range(int(most) + 12):
         done = residual < count[TOLERANCE]
         if (done and polish == 0.0) or (not done and (k >= most or count[ITERATIONS] >= count[BUDGET])):
             break
         linearise_blocks(rows, force, p, island.lift, system)
-        if chords > 0:
-            push_forces(rows, system, count[LEAST])
-        else:
-            count[ITERATIONS] += 1
-            count[FACTORIZATIONS] += 1
-            if not factorize(rows, island.pattern, system, count[LEAST]):
-                break
         merit = natural_map(rows, force, p, island.lift, r)
-        island.x[:] = 0.0
-        direction(rows, island.pattern, system, island.x, df)
+        anew = not (done and chord and gained)
+        if anew:
+            count[FACTORIZATIONS] += 1
+            count[ITERATIONS] += 1
+        if not _direction(island, df, anew):
+            break
         step = 1.0
         if not done:
             whitened_impulse(rows, df, island.x)
@@ -117,17 +129,30 @@ def newton(island: Island, force: Array, most: float, polish: float) -> None:
         new = settle(island, force)
         if not np.isfinite(new):
             break
+        chord = step == 1.0  # the factors at hand are those of this piece of the laws
         if done:
-            chords += 1
-            if not new < 0.3 * residual:
-                if chords < 2 or chords > 6 or count[RESIDUAL] < 1e-13:
+            gained = new < 0.3 * residual
+            if not gained:
+                if anew or count[RESIDUAL] < SETTLED:
                     break
-                force[:] = island.best
+                copy(island.best, force)
                 new = settle(island, force)
-                chords = 0
             if new <= POLISHED:
                 break
         residual = new
+
+
+@kernel
+def _direction(island: Island, df: Array, anew: bool) -> bool:
+    """df from the blocks at hand, on new factors if `anew`; False: no factors."""
+    rows, system = island.rows, island.system
+    if not anew:
+        push_forces(rows, system, LEAST)
+    elif not factorize(rows, island.pattern, system, LEAST):
+        return False
+    clear(island.x)
+    direction(rows, island.pattern, system, island.x, df)
+    return True
 
 
 @kernel
@@ -152,7 +177,7 @@ def _line_search(island: Island, force: Array, merit: float) -> float:
 def sweeps(island: Island, force: Array, rounds: float) -> None:
     """Gauss-Seidel sweeps from the best forces; the result is left in `force`."""
     rows = island.rows
-    force[:] = island.best
+    copy(island.best, force)
     project(rows, force)
     whitened_impulse(rows, force, island.x)
     sweep(rows, delassus_blocks(rows), island.per_row[0], force, island.x, rounds)
@@ -175,7 +200,7 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
     x, dx = np.zeros(island.x.size), np.zeros(island.x.size)
     whitened_impulse(rows, path.force, x)
     for _ in range(int(most)):
-        force[:] = path.force
+        copy(path.force, force)
         project(rows, force)
         if settle(island, force) < count[TOLERANCE] or count[ITERATIONS] >= count[BUDGET]:
             return
@@ -193,10 +218,10 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
             if half == 0:
                 count[ITERATIONS] += 1
                 count[FACTORIZATIONS] += 1
-                if not factorize(rows, island.pattern, system, count[LEAST_INSIDE]):
+                if not factorize(rows, island.pattern, system, LEAST_INSIDE):
                     return
             else:
-                push_forces(rows, system, count[LEAST_INSIDE])
+                push_forces(rows, system, LEAST_INSIDE)
             whitened_impulse(rows, path.force, dx)
             for j in range(dx.size):
                 dx[j] -= x[j]
@@ -214,9 +239,46 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
 
 
 @kernel
+def exact_newton(island: Island, force: Array, most: float) -> None:
+    """Newton by a pivoted dense factorization of velocities and forces at once: for rows that are redundant and contradict
+    each other, whose forces no sparse elimination tells apart."""
+    rows, system, count = island.rows, island.system, island.count
+    df, dp = island.per_row[4], island.per_row[5]
+    copy(island.best, force)
+    residual = settle(island, force)
+    for _ in range(int(most)):
+        if residual <= POLISHED or count[ITERATIONS] >= count[BUDGET]:
+            return
+        linearise_blocks(rows, force, island.per_row[1], island.lift, system)
+        merit = natural_map(rows, force, island.per_row[1], island.lift, island.per_row[3])
+        count[ITERATIONS] += 1
+        count[FACTORIZATIONS] += 1
+        if not dense_direction(rows, system, df):
+            return
+        whitened_impulse(rows, df, island.x)
+        rates(rows, island.x, dp)
+        step = 1.0 if residual < count[TOLERANCE] else _line_search(island, force, merit)
+        for i in range(force.size):
+            force[i] += step * df[i]
+        new = settle(island, force)
+        if not np.isfinite(new) or (residual < count[TOLERANCE] and new > 0.3 * residual):
+            return
+        residual = new
+
+
+@kernel
 def finish(island: Island, force: Array) -> None:
     """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    force[:] = island.best
+    copy(island.best, force)
     project(island.rows, force)
     island.count[RESIDUAL] = np.inf
     settle(island, force)
+
+
+def solved(island: Island) -> bool:
+    return bool(island.count[RESIDUAL] < island.count[TOLERANCE])
+
+
+def take_best(island: Island, force: Array) -> None:
+    """Go on from the best forces found so far."""
+    force[:] = island.best

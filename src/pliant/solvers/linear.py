@@ -12,6 +12,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.assemble import assemble
+from pliant.solvers.dense import dense_factor, dense_solve
 from pliant.solvers.factor import factor
 from pliant.solvers.rows import PROX, Rows, add_impulse, rates
 from pliant.solvers.solve import solve
@@ -157,3 +158,33 @@ def direction(rows: Rows, pattern: Pattern, system: System, x: Array, df: Array)
             for j in range(n):
                 s -= system.H[q + i * n + j] * system.flow[lo + j]
             df[lo + i] = s
+
+
+@kernel
+def dense_direction(rows: Rows, system: System, df: Array) -> bool:
+    """df from [[I, -h Z'], [C Z, B]] (dx, df) = (0, k) as it stands, without any least compliance."""
+    m, nv = df.size, 0
+    for e in range(rows.ptr[m]):
+        nv = max(nv, rows.idx[e] + 1)
+    A, rhs = np.zeros((nv + m, nv + m)), np.zeros(nv + m)
+    for j in range(nv):
+        A[j, j] = 1.0
+    for b in range(rows.block_ptr.size - 1):
+        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        for i in range(n):
+            rhs[nv + lo + i] = system.k[lo + i]
+            for e in range(rows.ptr[lo + i], rows.ptr[lo + i + 1]):
+                A[rows.idx[e], nv + lo + i] = -rows.step * rows.val[e]
+            for j in range(n):
+                A[nv + lo + i, nv + lo + j] = system.B[q + i * n + j]
+                c = system.C[q + i * n + j]
+                for e in range(rows.ptr[lo + j], rows.ptr[lo + j + 1]):
+                    A[nv + lo + i, rows.idx[e]] += c * rows.val[e]
+    exchange, row_scale, col_scale = np.empty(nv + m, np.int64), np.empty(nv + m), np.empty(nv + m)
+    failed, _ = dense_factor(A, exchange, row_scale, col_scale)
+    if failed >= 0:
+        return False
+    dense_solve(A, exchange, row_scale, col_scale, rhs)
+    for i in range(m):
+        df[i] = rhs[nv + i]
+    return True

@@ -174,3 +174,20 @@ def from_force(inertia: Inertia, f: Array, x: Array) -> None:
         x[j] /= inertia.val[inertia.ptr[j]]
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
             x[inertia.idx[e]] -= inertia.val[e] * x[j]
+
+
+@kernel
+def free_velocity(inertia: Inertia, v0: Array, f: Array, step: float) -> Array:
+    """v* = v0 + h inv(M) f."""
+    return recompute_velocity(inertia, v0, step * f)
+
+
+@kernel
+def recompute_velocity(inertia: Inertia, v0: Array, impulse: Array) -> Array:
+    """v0 + inv(M) impulse."""
+    x, v = np.empty(v0.size), np.empty(v0.size)
+    from_force(inertia, impulse, x)
+    to_velocity(inertia, x, v)
+    for j in range(v.size):
+        v[j] += v0[j]
+    return v

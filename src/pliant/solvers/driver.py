@@ -1,0 +1,168 @@
+"""`solve`: one door for every formulation; islands, warm starts, the last resorts, certificates."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from pliant.errors import InputError, SolveError
+from pliant.flat import Flat
+from pliant.inputs import Array, Ints
+from pliant.problem import StepProblem
+from pliant.solution import Islands, Solution, Status
+from pliant.solvers.answer import contact_states, judge, next_stretch
+from pliant.solvers.coulomb import Coulomb
+from pliant.solvers.engine import FACTORIZATIONS, ITERATIONS, RESIDUAL, Island, exact_newton, finish, make_island, solved
+from pliant.solvers.formulation import Formulation
+from pliant.solvers.islands import find_islands, split
+from pliant.solvers.rows import make_rows
+from pliant.solvers.symbolic import analyze
+from pliant.solvers.whiten import Inertia, factor_inertia, free_velocity
+
+# Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
+EXACT_RESIDUAL = 1e-12
+EXACT_UNKNOWNS = 1200
+
+
+def solve(
+    problem: StepProblem,
+    solver: Formulation | None = None,
+    *,
+    warm_start: Solution | None = None,
+    throw: bool = True,
+) -> Solution:
+    """Constraint forces and velocity at the end of the step.
+
+    warm_start: an earlier Solution; rows are matched by the name (or position) of their constraint and their ids. It
+    changes the work, never the answer beyond the tolerance. throw: raise SolveError when the tolerance is not met.
+    """
+    solver = Coulomb() if solver is None else solver
+    if not isinstance(problem, StepProblem):
+        raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
+    if not isinstance(solver, Formulation):
+        raise InputError(f"solver must be pliant.Coulomb() or pliant.Convex(), got {solver!r}")
+    begin = time.perf_counter()
+    flat = problem.flat()
+    force = _start(problem, warm_start)
+    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    velocity = free_velocity(inertia, flat.velocity, flat.force, flat.step)
+    islands = _solve_islands(flat, inertia, solver, force, velocity)
+    solution = _conclude(problem, flat, inertia, solver, force, velocity, islands, begin)
+    if throw and not solution.status.solved:
+        raise SolveError(f"{solution.status} (residual {solution.residual:.1e})", problem, solution)
+    return solution
+
+
+def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
+    """Fill force and velocity in place, island by island."""
+    if len(flat.kind) == 0:
+        none = np.zeros(0, np.int64)
+        return Islands(none, np.zeros(0), none, none, ())
+    velocity_island, row_island = find_islands(flat)
+    if np.all(velocity_island == 0) and not np.any(row_island):
+        reports = [_solve_island(flat, inertia, solver, force, velocity)]
+    else:
+        reports = []
+        for part, v, r in split(flat, velocity_island, row_island):
+            part_inertia = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
+            part_force = force[r]
+            part_velocity = velocity[v] if len(v) else np.zeros(1)
+            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity))
+            force[r] = part_force
+            velocity[v] = part_velocity[: len(v)]
+    count = np.array([c for c, _ in reports])
+    return Islands(
+        row_island,
+        count[:, RESIDUAL],
+        count[:, ITERATIONS].astype(np.int64),
+        count[:, FACTORIZATIONS].astype(np.int64),
+        tuple(status for _, status in reports),
+    )
+
+
+def _solve_island(
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
+) -> tuple[Array, Status]:
+    """One island; force and velocity (free on entry) are filled in place."""
+    island = _prepare(flat, inertia, solver, velocity)
+    solver._run(island, force)
+    exact = len(force) + len(velocity) <= EXACT_UNKNOWNS and not solver._spent(island)
+    if island.count[RESIDUAL] > EXACT_RESIDUAL and exact:
+        exact_newton(island, force, 12.0)
+        finish(island, force)
+    status = Status.SOLVED if solved(island) else Status.ITERATION_LIMIT
+    if not (np.all(np.isfinite(force)) and np.all(np.isfinite(island.v))):
+        status = Status.NON_FINITE
+    velocity[:] = island.v
+    return island.count, status
+
+
+def _prepare(flat: Flat, inertia: Inertia, solver: Formulation, free: Array) -> Island:
+    rows = make_rows(flat, inertia)
+    diagonal = np.arange(len(free) + 1)
+    pattern = analyze(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
+    return make_island(
+        inertia, rows, pattern, free.copy(), solver.lift, float(solver.max_iterations), float(solver.tolerance)
+    )
+
+
+def _conclude(
+    problem: StepProblem,
+    flat: Flat,
+    inertia: Inertia,
+    solver: Formulation,
+    force: Array,
+    velocity: Array,
+    islands: Islands,
+    begin: float,
+) -> Solution:
+    momentum, law, impulse, rates = judge(flat, inertia, force, velocity, islands.row_island)
+    order = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
+    status = next((s for s in order if s in islands.status), Status.SOLVED)
+    return Solution(
+        velocity=velocity,
+        forces=problem.split(force),
+        impulse=impulse,
+        states=contact_states(problem, flat, force, rates),
+        stretch=next_stretch(problem, flat, force),
+        status=status,
+        residual=float(islands.residual.max(initial=0.0)),
+        law_residual=law,
+        momentum_residual=momentum,
+        iterations=int(islands.iterations.sum()),
+        factorizations=int(islands.factorizations.sum()),
+        solve_time=time.perf_counter() - begin,
+        islands=islands,
+        keys=tuple(_keys(problem)),
+    )
+
+
+Key = tuple[str, int, str | int]
+
+
+def _keys(problem: StepProblem) -> list[tuple[Key, Ints]]:
+    """Identity of each constraint, by name or else by position, and of its rows."""
+    return [
+        ((type(c).__name__, c.dimension, c.name or position), c.ids)
+        for position, c in enumerate(problem.constraints)
+    ]
+
+
+def _start(problem: StepProblem, warm_start: Solution | None) -> Array:
+    """Forces of an earlier solution on the rows that it shares with this problem, else 0."""
+    if warm_start is None:
+        return np.zeros(problem.rows)
+    if not isinstance(warm_start, Solution):
+        raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
+    known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
+    parts = problem.split(np.zeros(problem.rows))
+    for (key, ids), part in zip(_keys(problem), parts, strict=True):
+        old_ids, old = known.get(key, (ids[:0], part[:0]))
+        if np.array_equal(ids, old_ids):
+            part[:] = old
+        else:
+            _, here, there = np.intersect1d(ids, old_ids, assume_unique=True, return_indices=True)
+            part[here] = old[there]
+    force = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
+    return np.where(np.isfinite(force), force, 0.0)
