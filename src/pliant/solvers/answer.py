@@ -11,7 +11,7 @@ from pliant.problem import StepProblem
 from pliant.solution import ContactState
 from pliant.solvers.certificate import island_residuals, momentum_residual, rates_and_sizes
 from pliant.solvers.rows import BIAS, COMPLIANCE, FRICTION, REACH, Rows, make_rows
-from pliant.solvers.whiten import Inertia, recompute_velocity
+from pliant.solvers.whiten import Inertia, velocity_gain
 
 
 def judge(
@@ -21,10 +21,10 @@ def judge(
     impulse = np.zeros(len(velocity))
     np.add.at(impulse, flat.jac_idx[: flat.jac_ptr[-1]], _entry_forces(flat, force))
     impulse *= flat.step
-    again = recompute_velocity(inertia, flat.velocity, flat.step * flat.force + impulse)
+    gain = velocity_gain(inertia, flat.step * flat.force + impulse)
     rows = make_rows(flat, inertia)
     p, size = np.zeros(len(force)), np.zeros(len(force))
-    rates_and_sizes(rows, again, p, size)
+    rates_and_sizes(rows, flat.velocity, gain, p, size)
     law = island_residuals(rows, force, p, size, row_island, int(row_island.max(initial=-1)) + 1)
     return momentum_residual(flat, velocity, force), float(law.max(initial=0.0)), impulse, (rows, p)
 

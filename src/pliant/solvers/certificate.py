@@ -5,23 +5,20 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
+from pliant.solvers.compensated import add_product
+from pliant.solvers.newton import slip_speed, tangent_residual
 from pliant.solvers.rows import (
-    BIAS,
-    COMPLIANCE,
-    FRICTION,
     LOWER,
     MOBILITY,
     OFFSET,
     POWER,
-    REACH,
     SLOPE,
-    START,
     UPPER,
-    VALUE,
     clip,
-    is_fixed,
-    power_depth,
     power_force,
+    power_rate,
+    power_rate_at,
+    spring_residual,
     Rows,
 )
 
@@ -52,20 +49,30 @@ def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
 
 
 @kernel
-def rates_and_sizes(rows: Rows, v: Array, p: Array, size: Array) -> None:
-    """p = G v + e and |G||v| + |e|."""
+def free_rates(rows: Rows, v0: Array, push: Array, p: Array) -> None:
+    """p = G v0 + e + G push, summed in twofold precision."""
     for i in range(p.size):
-        s, t = rows.law[i, OFFSET], abs(rows.law[i, OFFSET])
+        hi, lo = rows.law[i, OFFSET], 0.0
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            g = rows.jac_val[e] * v[rows.jac_idx[e]]
-            s += g
-            t += abs(g)
-        p[i], size[i] = s, t
+            hi, lo = add_product(hi, lo, rows.jac_val[e], v0[rows.jac_idx[e]])
+            hi, lo = add_product(hi, lo, rows.jac_val[e], push[rows.jac_idx[e]])
+        p[i] = hi + lo
+
+
+@kernel
+def rates_and_sizes(rows: Rows, v0: Array, gain: Array, p: Array, size: Array) -> None:
+    """p = G v + e and |G||v| + |e| for v = v0 + gain, whose sum need not be representable."""
+    free_rates(rows, v0, gain, p)
+    for i in range(p.size):
+        size[i] = abs(rows.law[i, OFFSET])
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            j = rows.jac_idx[e]
+            size[i] += abs(rows.jac_val[e] * (v0[j] + gain[j]))
 
 
 @kernel
 def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float) -> float:
-    """max |r_i| / F of one island; lift = 1: the natural map of the cone instead of Coulomb's law."""
+    """max |r_i| / F of one island; lift = 1: with p_n - |w| for p_n, the conditions of the associated cone."""
     worst, scale = np.zeros(1), np.zeros(1)
     _measure(rows, force, p, size, lift, np.zeros(force.size, np.int64), worst, scale)
     return _ratio(worst[0], scale[0])
@@ -100,11 +107,13 @@ def _measure(
         if n < 1:
             continue
         k = island[lo]
-        y = _scalar_distance(rows, lo, force[lo], p[lo], slope)
+        slip = slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
+        y = _scalar_distance(rows, lo, force[lo], p[lo] - lift * slip, slope)
+        r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
         if n > 1:
-            _contact_residual(rows, lo, n, force, p, y, lift, r, slope)
-        else:
-            r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
+            tangent_residual(rows, lo, lo + n, force, p, r)
+            for i in range(1, n):
+                slope[i] = rows.law[lo + i, SLOPE]
         for i in range(n):
             f = abs(force[lo + i])
             if not np.isfinite(r[i]):
@@ -122,41 +131,9 @@ def _scalar_distance(rows: Rows, i: int, force: float, p: float, slope: Array) -
     """y of a scalar row, and its S in slope[0]."""
     slope[0] = rows.law[i, SLOPE]
     if rows.law[i, POWER] == 0:
-        miss = rows.law[i, SLOPE] * p + force - rows.law[i, START]
+        miss = spring_residual(rows, i, force, p)
     else:
-        d1 = max(0.0, -(rows.law[i, VALUE] + rows.step * p))
-        miss = force - power_force(rows, i, d1)[0]
-        slope[0] = power_force(rows, i, max(d1, power_depth(rows, i, max(force, 0.0))))[1]
+        rate = power_rate(rows, i, p)
+        miss = force - power_force(rows, i, rate)[0]
+        slope[0] = power_force(rows, i, max(rate, power_rate_at(rows, i, max(force, 0.0))))[1]
     return miss / (1.0 + rows.step * rows.law[i, MOBILITY] * slope[0])
-
-
-@kernel
-def _contact_residual(
-    rows: Rows, lo: int, n: int, force: Array, p: Array, y: float, lift: float, r: Array, slope: Array
-) -> None:
-    """r of a contact: normal and tangents projected apart (Coulomb) or together (the cone)."""
-    normal = force[lo] - y
-    scale = 1.0 / (rows.step * rows.law[lo, REACH])
-    size = 0.0
-    for j in range(1, n):
-        i, mu = lo + j, rows.law[lo + j, FRICTION]
-        slope[j] = rows.law[i, SLOPE]
-        r[j] = 0.0
-        if mu > 0.0:
-            r[j] = force[i] / mu - scale * mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
-            size += r[j] * r[j]
-    size = np.sqrt(size)
-    if lift != 0.0 and not is_fixed(rows, lo):
-        # projection in the metric of the two scales: stiff normals and tangents give way to each other
-        tn = slope[0] / (1.0 + rows.step * rows.law[lo, MOBILITY] * slope[0])
-        radius = normal
-        if size > normal:
-            radius = max(0.0, (normal * scale + size * tn) / (tn + scale))
-        r[0] = force[lo] - radius
-    else:
-        radius = max(0.0, force[lo])
-        r[0] = force[lo] - max(0.0, normal)
-    shrink = radius / size if size > radius else 1.0
-    for j in range(1, n):
-        mu = rows.law[lo + j, FRICTION]
-        r[j] = force[lo + j] - mu * shrink * r[j] if mu > 0.0 else force[lo + j]

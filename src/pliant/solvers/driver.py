@@ -13,16 +13,28 @@ from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.engine import FACTORIZATIONS, ITERATIONS, RESIDUAL, Island, exact_newton, finish, make_island, solved
+from pliant.solvers.engine import (
+    FACTORIZATIONS,
+    ITERATIONS,
+    RESIDUAL,
+    Island,
+    cancellation,
+    exact_newton,
+    finish,
+    make_island,
+    solved,
+)
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.rows import make_rows
 from pliant.solvers.symbolic import analyze
-from pliant.solvers.whiten import Inertia, factor_inertia, free_velocity
+from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
 
 # Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
 EXACT_RESIDUAL = 1e-12
 EXACT_UNKNOWNS = 1200
+SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
+CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 
 
 def solve(
@@ -46,7 +58,7 @@ def solve(
     flat = problem.flat()
     force = _start(problem, warm_start)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    velocity = free_velocity(inertia, flat.velocity, flat.force, flat.step)
+    velocity = flat.velocity + velocity_gain(inertia, flat.step * flat.force)
     islands = _solve_islands(flat, inertia, solver, force, velocity)
     solution = _conclude(problem, flat, inertia, solver, force, velocity, islands, begin)
     if throw and not solution.status.solved:
@@ -84,13 +96,11 @@ def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Arr
 def _solve_island(
     flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
 ) -> tuple[Array, Status]:
-    """One island; force and velocity (free on entry) are filled in place."""
-    island = _prepare(flat, inertia, solver, velocity)
+    """One island; force (a start on entry) and velocity are filled in place."""
+    island = _prepare(flat, inertia, solver)
     solver._run(island, force)
-    exact = len(force) + len(velocity) <= EXACT_UNKNOWNS and not solver._spent(island)
-    if island.count[RESIDUAL] > EXACT_RESIDUAL and exact:
-        exact_newton(island, force, 12.0)
-        finish(island, force)
+    if len(force) + len(velocity) <= EXACT_UNKNOWNS:
+        _make_exact(island, solver, force)
     status = Status.SOLVED if solved(island) else Status.ITERATION_LIMIT
     if not (np.all(np.isfinite(force)) and np.all(np.isfinite(island.v))):
         status = Status.NON_FINITE
@@ -98,12 +108,30 @@ def _solve_island(
     return island.count, status
 
 
-def _prepare(flat: Flat, inertia: Inertia, solver: Formulation, free: Array) -> Island:
+def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
+    """Go through the pivoted dense factorization where the sparse one cannot have done: stalled, or forces that cancel."""
+    cancels = cancellation(island, force) > CANCELLATION
+    limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
+    for search in (0.0, 1.0):
+        if (cancels or island.count[RESIDUAL] > limit) and not solver._spent(island):
+            exact_newton(island, force, 30.0, search)
+            finish(island, force)
+        cancels = False
+
+
+def _prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
     rows = make_rows(flat, inertia)
-    diagonal = np.arange(len(free) + 1)
+    diagonal = np.arange(len(flat.velocity) + 1)
     pattern = analyze(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
     return make_island(
-        inertia, rows, pattern, free.copy(), solver.lift, float(solver.max_iterations), float(solver.tolerance)
+        inertia,
+        rows,
+        pattern,
+        flat.velocity,
+        velocity_gain(inertia, flat.step * flat.force),
+        solver.lift,
+        float(solver.max_iterations),
+        float(solver.tolerance),
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.certificate import law_residual, rates_and_sizes
+from pliant.solvers.certificate import free_rates, law_residual
+from pliant.solvers.compensated import add_product
 from pliant.solvers.interior import (
     advance,
     central_step,
@@ -23,10 +24,10 @@ from pliant.solvers.interior import (
 )
 from pliant.solvers.linear import System, dense_direction, direction, factorize, make_system, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
+from pliant.solvers.rows import MOBILITY, OFFSET, Rows, project, rates, whitened_impulse
 from pliant.solvers.sweeps import delassus_blocks, sweep
 from pliant.solvers.symbolic import Pattern
-from pliant.solvers.whiten import Inertia, to_velocity
+from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 SETTLED = 1e-13  # one below which no factorization is
@@ -36,7 +37,7 @@ LEAST = 1e-8
 LEAST_INSIDE = 1e-14
 
 # Entries of Island.count.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE = range(5)
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE = range(6)
 
 
 class Island(NamedTuple):
@@ -47,7 +48,7 @@ class Island(NamedTuple):
     pattern: Pattern
     system: System
     lift: float  # 1: the associated cone of Convex
-    count: Array  # (5,)
+    count: Array  # (6,)
     best: Array  # (m,) best forces so far
     free: Array  # (nv,) v* = v0 + h inv(M) f
     x: Array  # (nv,) whitened impulse
@@ -57,12 +58,21 @@ class Island(NamedTuple):
 
 @kernel
 def make_island(
-    inertia: Inertia, rows: Rows, pattern: Pattern, free: Array, lift: float, budget: float, tolerance: float
+    inertia: Inertia,
+    rows: Rows,
+    pattern: Pattern,
+    v0: Array,
+    push: Array,
+    lift: float,
+    budget: float,
+    tolerance: float,
 ) -> Island:
-    nv, m = free.size, rows.law.shape[0]
+    """v0: the velocity at the start; push = h inv(M) f, what it gains without constraints."""
+    nv, m = v0.size, rows.law.shape[0]
     per_row = np.zeros((7, m))
-    rates_and_sizes(rows, free, per_row[0], per_row[2])
-    count = np.zeros(5)
+    free_rates(rows, v0, push, per_row[0])
+    free = v0 + push
+    count = np.zeros(6)
     count[RESIDUAL], count[BUDGET], count[TOLERANCE] = np.inf, budget, tolerance
     return Island(
         inertia, rows, pattern, make_system(rows, pattern), lift, count, np.zeros(m), free, np.zeros(nv),
@@ -85,18 +95,47 @@ def clear(x: Array) -> None:
 
 @kernel
 def settle(island: Island, force: Array) -> float:
-    """Velocity and rates that follow from the forces; keeps the best; returns the residual."""
-    p, size = island.per_row[1], island.per_row[2]
-    whitened_impulse(island.rows, force, island.x)
-    to_velocity(island.inertia, island.x, island.v)
+    """Velocity and rates that follow from the forces; keeps the best; returns the residual.
+
+    p = free rate + G (v - v*): the free rate is summed in twofold precision, so that rates far below |G||v| keep
+    their digits.
+    """
+    rows, p, size = island.rows, island.per_row[1], island.per_row[2]
+    if island.count[PRECISE] != 0.0:
+        _precise_gain(island, force)
+    else:
+        whitened_impulse(rows, force, island.x)
+        to_velocity(island.inertia, island.x, island.v)
+    for i in range(force.size):
+        s, t = island.per_row[0, i], abs(rows.law[i, OFFSET])
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            g, j = rows.jac_val[e], rows.jac_idx[e]
+            s += g * island.v[j]
+            t += abs(g) * abs(island.v[j] + island.free[j])
+        p[i], size[i] = s, t
     for j in range(island.v.size):
         island.v[j] += island.free[j]
-    rates_and_sizes(island.rows, island.v, p, size)
-    residual = law_residual(island.rows, force, p, size, island.lift)
+    residual = law_residual(rows, force, p, size, island.lift)
     if residual < island.count[RESIDUAL]:
         island.count[RESIDUAL] = residual
         copy(force, island.best)
     return residual
+
+
+@kernel
+def _precise_gain(island: Island, force: Array) -> None:
+    """v = inv(M) h G' lambda, summed in twofold precision: opposing forces of redundant rows cancel."""
+    rows, nv = island.rows, island.v.size
+    hi, lo = np.zeros(nv), np.zeros(nv)
+    for i in range(force.size):
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            j = rows.jac_idx[e]
+            hi[j], lo[j] = add_product(hi[j], lo[j], rows.jac_val[e], force[i])
+    for j in range(nv):
+        hi[j] = rows.step * (hi[j] + lo[j])
+    from_force(island.inertia, hi, island.x)
+    to_velocity(island.inertia, island.x, island.v)
+    refine_gain(island.inertia, hi, island.x, island.v)
 
 
 @kernel
@@ -168,7 +207,7 @@ def _line_search(island: Island, force: Array, merit: float) -> float:
         for i in range(m):
             trial[i] = force[i] + step * df[i]
             rates_ahead[i] = p[i] + step * dp[i]
-        if natural_map(island.rows, trial, rates_ahead, island.lift, r) < (1.0 - 0.1 * step) * merit or step < 2e-3:
+        if natural_map(island.rows, trial, rates_ahead, island.lift, r) <= (1.0 - 0.1 * step) * merit or step < 2e-3:
             return step
         step *= 0.5
 
@@ -239,15 +278,17 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
 
 
 @kernel
-def exact_newton(island: Island, force: Array, most: float) -> None:
+def exact_newton(island: Island, force: Array, most: float, search: float) -> None:
     """Newton by a pivoted dense factorization of velocities and forces at once: for rows that are redundant and contradict
-    each other, whose forces no sparse elimination tells apart."""
+    each other, whose forces no sparse elimination tells apart. Starts from the best forces; `search`: with line search."""
     rows, system, count = island.rows, island.system, island.count
     df, dp = island.per_row[4], island.per_row[5]
+    count[PRECISE] = 1.0
     copy(island.best, force)
-    residual = settle(island, force)
+    count[RESIDUAL] = np.inf
+    residual, stalls = settle(island, force), 0
     for _ in range(int(most)):
-        if residual <= POLISHED or count[ITERATIONS] >= count[BUDGET]:
+        if residual == 0.0 or stalls > 3 or count[ITERATIONS] >= count[BUDGET]:
             return
         linearise_blocks(rows, force, island.per_row[1], island.lift, system)
         merit = natural_map(rows, force, island.per_row[1], island.lift, island.per_row[3])
@@ -257,12 +298,13 @@ def exact_newton(island: Island, force: Array, most: float) -> None:
             return
         whitened_impulse(rows, df, island.x)
         rates(rows, island.x, dp)
-        step = 1.0 if residual < count[TOLERANCE] else _line_search(island, force, merit)
+        step = _line_search(island, force, merit) if search != 0.0 else 1.0
         for i in range(force.size):
             force[i] += step * df[i]
         new = settle(island, force)
-        if not np.isfinite(new) or (residual < count[TOLERANCE] and new > 0.3 * residual):
+        if not np.isfinite(new):
             return
+        stalls = 0 if new < 0.5 * residual else stalls + 1
         residual = new
 
 
@@ -271,8 +313,25 @@ def finish(island: Island, force: Array) -> None:
     """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
     copy(island.best, force)
     project(island.rows, force)
+    island.count[PRECISE] = 1.0
     island.count[RESIDUAL] = np.inf
     settle(island, force)
+
+
+@kernel
+def cancellation(island: Island, force: Array) -> float:
+    """How many times larger the forces are than what they do: max |G|'|lambda| over max |G' lambda|."""
+    rows, nv = island.rows, island.v.size
+    net, gross = np.zeros(nv), np.zeros(nv)
+    for i in range(force.size):
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            f = rows.jac_val[e] * force[i]
+            net[rows.jac_idx[e]] += f
+            gross[rows.jac_idx[e]] += abs(f)
+    largest, left = 0.0, 1e-300
+    for j in range(nv):
+        largest, left = max(largest, gross[j]), max(left, abs(net[j]))
+    return largest / left
 
 
 def solved(island: Island) -> bool:

@@ -38,18 +38,18 @@ def natural_map(rows: Rows, force: Array, p: Array, lift: float, r: Array) -> fl
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
         if hi <= lo:
             continue
-        slip = _slip_speed(rows, lo, hi, force, p) if lift != 0.0 else 0.0
+        slip = slip_speed(rows, lo, hi, force, p) if lift != 0.0 else 0.0
         r[lo] = _scalar_residual(rows, lo, force[lo], p[lo] - lift * slip)
         merit += h * rows.law[lo, MOBILITY] * r[lo] * r[lo]
         if hi > lo + 1:
-            _tangent_residual(rows, lo, hi, force, p, r)
+            tangent_residual(rows, lo, hi, force, p, r[lo:])
             for i in range(lo + 1, hi):
                 merit += h * rows.law[i, MOBILITY] * r[i] * r[i]
     return merit
 
 
 @kernel
-def _slip_speed(rows: Rows, lo: int, hi: int, force: Array, p: Array) -> float:
+def slip_speed(rows: Rows, lo: int, hi: int, force: Array, p: Array) -> float:
     s = 0.0
     for i in range(lo + 1, hi):
         w = rows.law[i, FRICTION] * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
@@ -67,21 +67,22 @@ def _scalar_residual(rows: Rows, i: int, force: float, p: float) -> float:
 
 
 @kernel
-def _tangent_residual(rows: Rows, lo: int, hi: int, force: Array, p: Array, r: Array) -> None:
+def tangent_residual(rows: Rows, lo: int, hi: int, force: Array, p: Array, r: Array) -> None:
+    """r[1:] of one contact: its tangents against their projection onto the disc."""
     scale = 1.0 / (rows.step * rows.law[lo, REACH])
     size = 0.0
     for i in range(lo + 1, hi):
         mu = rows.law[i, FRICTION]
         if mu > 0.0:
             w = mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
-            r[i] = force[i] / mu - scale * w
-            size += r[i] * r[i]
+            r[i - lo] = force[i] / mu - scale * w
+            size += r[i - lo] ** 2
     size = np.sqrt(size)
     radius = max(0.0, force[lo])
     shrink = radius / size if size > radius else 1.0
     for i in range(lo + 1, hi):
         mu = rows.law[i, FRICTION]
-        r[i] = force[i] - mu * shrink * r[i] if mu > 0.0 else force[i]
+        r[i - lo] = force[i] - mu * shrink * r[i - lo] if mu > 0.0 else force[i]
 
 
 @kernel
@@ -129,7 +130,7 @@ def _linear_contact(
     """Open: every force to 0. Stick: w = 0. Slip, with t = z / |z|, beta = radius / |z|, Q = I - t t':
     dl - t dlambda_n - beta Q (dl - scale dw) = lambda_n t - l."""
     B, C, k = system.B, system.C, system.k
-    slip = _slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
+    slip = slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
     radius = _linear_scalar(rows, lo, force[lo], p[lo] - lift * slip, q, system)
     scale = 1.0 / (rows.step * rows.law[lo, REACH])
     size = 0.0

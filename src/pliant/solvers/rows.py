@@ -14,7 +14,8 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
-from pliant.solvers.whiten import whiten_rows, Inertia
+from pliant.solvers.compensated import two_product, two_sum
+from pliant.solvers.whiten import Inertia, whiten_rows
 
 # Columns of Rows.law.
 (
@@ -35,7 +36,9 @@ from pliant.solvers.whiten import whiten_rows, Inertia
     REACH,  # on a contact's normal row: max_k mu_k^2 (a_k + R_k / h) of its tangents, never 0
     PROX,  # h a: the compliance that the inertia itself has
     OFFSET,  # e
-) = range(17)
+    SLOPE_TAIL,  # what rounding took from S
+    START_TAIL,  # and from c: stiff springs at rest are small differences of large numbers
+) = range(19)
 
 
 class Rows(NamedTuple):
@@ -50,7 +53,7 @@ class Rows(NamedTuple):
     jac_ptr: Ints  # (m+1,) G in CSR
     jac_idx: Ints
     jac_val: Array
-    law: Array  # (m, 17), columns as named above
+    law: Array  # (m, 19), columns as named above
 
 
 @kernel
@@ -62,7 +65,7 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
     for b in range(nb):
         d = flat.block_ptr[b + 1] - flat.block_ptr[b]
         square_ptr[b + 1] = square_ptr[b] + d * d
-    rows = Rows(h, flat.block_ptr, square_ptr, ptr, idx, val, flat.jac_ptr, flat.jac_idx, flat.jac_val, np.zeros((m, 17)))
+    rows = Rows(h, flat.block_ptr, square_ptr, ptr, idx, val, flat.jac_ptr, flat.jac_idx, flat.jac_val, np.zeros((m, 19)))
     for i in range(m):
         _fill_law(flat, rows, i)
     for b in range(nb):
@@ -76,7 +79,12 @@ def _fill_law(flat: Flat, rows: Rows, i: int) -> None:
     K, B, phi = flat.stiffness[i], flat.damping[i], flat.value[i]
     for e in range(rows.ptr[i], rows.ptr[i + 1]):
         law[MOBILITY] += rows.val[e] ** 2
-    law[SLOPE], law[VALUE], law[STIFFNESS], law[DAMPING] = h * K + B, phi, K, B
+    law[VALUE], law[STIFFNESS], law[DAMPING] = phi, K, B
+    law[SLOPE] = K  # infinite on tangents without compliance
+    if K < np.inf:
+        product, tail = two_product(h, K)
+        law[SLOPE], more = two_sum(product, B)
+        law[SLOPE_TAIL] = tail + more
     law[EXPONENT], law[DISSIPATION] = flat.exponent[i], flat.dissipation[i]
     law[OFFSET] = flat.offset[i]
     law[LOWER], law[UPPER] = flat.lower[i], flat.upper[i]
@@ -87,9 +95,14 @@ def _fill_law(flat: Flat, rows: Rows, i: int) -> None:
             law[COMPLIANCE] = 1.0 / law[SLOPE]
             law[BIAS] = K * phi / law[SLOPE]
         return
-    law[START] = -K * phi
+    law[START], law[START_TAIL] = two_product(-K, phi)
     if flat.kind[i] == UNILATERAL or flat.kind[i] == NORMAL:
-        law[START] -= B / h * max(phi, 0.0)  # the damper does not act before touch
+        if phi > 0.0 and B > 0.0:  # the damper does not act before touch
+            product, tail = two_product(B, phi)
+            ratio = product / h
+            back, under = two_product(ratio, h)
+            law[START], more = two_sum(law[START], -ratio)
+            law[START_TAIL] += more - ((product - back) - under + tail) / h
         if (flat.exponent[i] != 1.0 or flat.dissipation[i] != 0.0) and K > 0.0:
             law[POWER] = 1.0
 
@@ -111,59 +124,74 @@ def _scales(rows: Rows, lo: int, hi: int) -> None:
 
 
 @kernel
-def power_force(rows: Rows, i: int, d: float) -> tuple[float, float]:
-    """g and its slope -dg/dp = h dg/dd at penetration d."""
+def power_force(rows: Rows, i: int, rate: float) -> tuple[float, float]:
+    """g and its slope -dg/dp at the rate r of penetration, d = d0 + h r: in r, not in d, nothing is lost as h -> 0."""
     h, q, alpha = rows.step, rows.law[i, EXPONENT], rows.law[i, DISSIPATION]
-    d0 = max(0.0, -rows.law[i, VALUE])
-    rate = (d - d0) / h
+    d = max(0.0, max(0.0, -rows.law[i, VALUE]) + h * rate)
     spring = rows.law[i, STIFFNESS] * d**q
-    grown = 1.0 + alpha * rate
     steep = rows.law[i, STIFFNESS] * q * d ** (q - 1.0) if d > 0.0 or q == 1.0 else 0.0
+    grown = 1.0 + alpha * rate
     force = spring * grown + rows.law[i, DAMPING] * rate
     return force, h * steep * grown + spring * alpha + rows.law[i, DAMPING]
 
 
 @kernel
-def power_depth(rows: Rows, i: int, force: float) -> float:
-    """The penetration d at which g = force > 0 or = 0: g grows with d wherever it is positive."""
+def power_rate(rows: Rows, i: int, p: float) -> float:
+    """The rate of penetration r = (d1 - d0) / h that follows from p; also p from r, since d is not negative."""
+    phi = rows.law[i, VALUE]
+    return max(-max(0.0, -phi) / rows.step, -p - max(phi, 0.0) / rows.step)
+
+
+@kernel
+def power_rate_at(rows: Rows, i: int, force: float) -> float:
+    """The r at which g = force >= 0: g grows with r wherever it is positive."""
     h = rows.step
-    low, high = 0.0, max(0.0, -rows.law[i, VALUE])
-    d = (force / rows.law[i, STIFFNESS]) ** (1.0 / rows.law[i, EXPONENT])
-    high = max(high, d)  # where the rate is not negative, the spring alone reaches the force at d
+    d0 = max(0.0, -rows.law[i, VALUE])
+    low = -d0 / h
     if force == 0.0 and rows.law[i, DAMPING] == 0.0 and rows.law[i, DISSIPATION] == 0.0:
-        return 0.0
-    d = high
-    for _ in range(200):
-        g, slope = power_force(rows, i, d)
+        return low
+    # where r >= 0 the spring alone reaches the force at this depth
+    high = max(0.0, ((force / rows.law[i, STIFFNESS]) ** (1.0 / rows.law[i, EXPONENT]) - d0) / h)
+    r = high
+    for _ in range(300):
+        g, slope = power_force(rows, i, r)
         if g < force:
-            low = d
+            low = r
         else:
-            high = d
-        step = (g - force) * h / slope if slope > 0.0 else 0.0
-        new = d - step
+            high = r
+        new = r - (g - force) / slope if slope > 0.0 else low
         if not (low < new < high):
             new = 0.5 * (low + high)
-        if abs(new - d) <= 2e-16 * high or new == low or new == high:
+        if new == low or new == high or abs(new - r) <= 1e-16 * abs(r):
             return new
-        d = new
-    return d
+        r = new
+    return r
+
+
+@kernel
+def spring_residual(rows: Rows, i: int, force: float, p: float) -> float:
+    """S p + lambda - c of a linear law, in twofold precision."""
+    product, tail = two_product(rows.law[i, SLOPE], p)
+    s, more = two_sum(product, -rows.law[i, START])
+    tail += more + rows.law[i, SLOPE_TAIL] * p - rows.law[i, START_TAIL]
+    s, more = two_sum(s, force)
+    return s + (tail + more)
 
 
 @kernel
 def linearise(rows: Rows, i: int, force: float, p: float) -> tuple[float, float]:
     """(S, rho) of the law at (force, p): to first order lambda + S p changes as -rho + ...; rho = 0 on the law.
 
-    On a power law the tangent is taken where the penetration is larger, at p or where g = force: there it is steeper,
+    On a power law the tangent is taken where the penetration is deeper, at p or where g = force: there it is steeper,
     and the slope does not vanish at touch.
     """
     if rows.law[i, POWER] == 0:
-        return rows.law[i, SLOPE], rows.law[i, SLOPE] * p + force - rows.law[i, START]
-    d1 = max(0.0, -(rows.law[i, VALUE] + rows.step * p))
-    at_force = power_depth(rows, i, max(force, 0.0))
-    if at_force > d1:
-        g, slope = power_force(rows, i, at_force)
-        return slope, slope * (p + (rows.law[i, VALUE] + at_force) / rows.step) + min(force, 0.0)
-    g, slope = power_force(rows, i, d1)
+        return rows.law[i, SLOPE], spring_residual(rows, i, force, p)
+    rate, at_force = power_rate(rows, i, p), power_rate_at(rows, i, max(force, 0.0))
+    if at_force > rate:
+        slope = power_force(rows, i, at_force)[1]
+        return slope, slope * (p + at_force + max(rows.law[i, VALUE], 0.0) / rows.step) + min(force, 0.0)
+    g, slope = power_force(rows, i, rate)
     return slope, force - g
 
 
@@ -172,9 +200,9 @@ def rate_at(rows: Rows, i: int, force: float) -> tuple[float, float]:
     """(q, R): the rate at which the law gives `force`, and the compliance -dq/dforce there; S > 0."""
     if rows.law[i, POWER] == 0:
         return (rows.law[i, START] - force) / rows.law[i, SLOPE], 1.0 / rows.law[i, SLOPE]
-    d = power_depth(rows, i, force)
-    slope = power_force(rows, i, d)[1]
-    return -(rows.law[i, VALUE] + d) / rows.step, 1.0 / slope if slope > 0.0 else np.inf
+    rate = power_rate_at(rows, i, force)
+    slope = power_force(rows, i, rate)[1]
+    return -rate - max(rows.law[i, VALUE], 0.0) / rows.step, 1.0 / slope if slope > 0.0 else np.inf
 
 
 @kernel

@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array, Ints
+from pliant.solvers.compensated import add_product
 
 
 class Inertia(NamedTuple):
@@ -23,6 +24,9 @@ class Inertia(NamedTuple):
     idx: Ints
     val: Array
     parent: Ints  # (nv,)
+    mass_ptr: Ints  # M itself, in CSR
+    mass_idx: Ints
+    mass_val: Array
 
 
 @kernel
@@ -66,7 +70,7 @@ def factor_inertia(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
         idx[end[k]] = k
         val[end[k]] = np.sqrt(d)
         end[k] += 1
-    return Inertia(ptr, idx, val, parent)
+    return Inertia(ptr, idx, val, parent, mass_ptr, mass_idx, mass_val)
 
 
 @kernel
@@ -177,17 +181,26 @@ def from_force(inertia: Inertia, f: Array, x: Array) -> None:
 
 
 @kernel
-def free_velocity(inertia: Inertia, v0: Array, f: Array, step: float) -> Array:
-    """v* = v0 + h inv(M) f."""
-    return recompute_velocity(inertia, v0, step * f)
+def velocity_gain(inertia: Inertia, impulse: Array) -> Array:
+    """inv(M) impulse, accurate also where M is ill-conditioned."""
+    x, v = np.empty(impulse.size), np.empty(impulse.size)
+    from_force(inertia, impulse, x)
+    to_velocity(inertia, x, v)
+    refine_gain(inertia, impulse, x, v)
+    return v
 
 
 @kernel
-def recompute_velocity(inertia: Inertia, v0: Array, impulse: Array) -> Array:
-    """v0 + inv(M) impulse."""
-    x, v = np.empty(v0.size), np.empty(v0.size)
-    from_force(inertia, impulse, x)
-    to_velocity(inertia, x, v)
-    for j in range(v.size):
-        v[j] += v0[j]
-    return v
+def refine_gain(inertia: Inertia, impulse: Array, x: Array, v: Array) -> None:
+    """v += inv(M) (impulse - M v), the residual in twofold precision; x is room to work in."""
+    nv = v.size
+    miss = np.empty(nv)
+    for j in range(nv):
+        hi, lo = impulse[j], 0.0
+        for e in range(inertia.mass_ptr[j], inertia.mass_ptr[j + 1]):
+            hi, lo = add_product(hi, lo, -inertia.mass_val[e], v[inertia.mass_idx[e]])
+        miss[j] = hi + lo
+    from_force(inertia, miss, x)
+    to_velocity(inertia, x, miss)
+    for j in range(nv):
+        v[j] += miss[j]

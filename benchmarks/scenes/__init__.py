@@ -1,0 +1,1 @@
+"""Systems to step, defined once for tests and benchmarks."""

@@ -1,0 +1,173 @@
+"""Piles of boxes and spheres dropped into a tray; MuJoCo finds the contacts and nothing else.
+
+The velocities of a body are MuJoCo's: linear in world axes, angular in its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+from scipy.sparse import csr_array
+
+import pliant
+from benchmarks.scenes.stepping import GRAVITY, Array, Ints, cross
+
+SHAPES = ("box", "sphere", "both")
+MARGIN = 0.3  # the largest distance at which contacts are ever looked for [m]
+SLACK = 2.0  # of the distance that gravity alone closes in a step from rest
+# Narrow enough that spheres come to lie on and between each other: one that has the floor to itself rolls for good.
+HALF_WIDTH = 0.16  # of the tray, inside [m]
+WALL = 0.05  # half of the thickness of the rim [m]
+APART = 0.07  # of the first places from the axis, in x and y: more than the largest body needs [m]
+
+
+def tray_with_bodies(shape: str, count: int, seed: int) -> str:
+    """MJCF of a tray and `count` bodies of 1 kg above it, apart from each other, sizes and turns drawn by the seed."""
+    rng = np.random.default_rng(seed)
+    out, long = HALF_WIDTH + WALL, HALF_WIDTH + 2.0 * WALL
+    rim = [(out, 0.0, WALL, long), (-out, 0.0, WALL, long), (0.0, out, long, WALL), (0.0, -out, long, WALL)]
+    parts = [f'<mujoco><default><geom margin="{MARGIN}"/></default><worldbody><geom type="plane" size="2 2 .1"/>']
+    parts += [f'<geom type="box" pos="{x} {y} 1" size="{a} {b} 1"/>' for x, y, a, b in rim]
+    for i in range(count):
+        # two to a layer, in opposite corners, and in the other two corners above
+        layer, side = i // 2, 1.0 if i % 2 else -1.0
+        place = [side * APART, side * APART * (-1.0) ** layer, 0.12 + 0.11 * layer]
+        quat = rng.normal(size=4)
+        quat /= np.linalg.norm(quat)
+        kind = ("sphere", "box")[i % 2] if shape == "both" else shape
+        size = rng.uniform(0.03, 0.05, 3) if kind == "box" else rng.uniform(0.05, 0.08, 1)
+        parts.append(
+            f'<body pos="{_numbers(place)}" quat="{_numbers(quat)}"><freejoint/>'
+            f'<geom type="{kind}" size="{_numbers(size)}" mass="1"/></body>'
+        )
+    return "".join([*parts, "</worldbody></mujoco>"])
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(value)) for value in values)
+
+
+class Pile:
+    """Bodies falling into a tray. shape: "box", "sphere" or "both"."""
+
+    def __init__(
+        self,
+        shape: str,
+        friction: float,
+        *,
+        count: int = 16,
+        seed: int = 0,
+        stiffness: float = 1e9,  # [N/m]
+        damping: float = 1.0,  # [N s/m]
+        step: float = 0.01,  # [s]
+    ) -> None:
+        self.model = mujoco.MjModel.from_xml_string(tray_with_bodies(shape, count, seed))
+        self.data = mujoco.MjData(self.model)
+        self.count, self.friction, self.step = count, friction, step
+        self.law = pliant.Law(stiffness, damping)
+        self._inertia = _inertia(self.model)
+        self._mass = _block_diagonal(self.model.body_mass[1:], self._inertia)
+        # the farthest point of each geom from the centre of its body; 0 on the world's geoms, which do not move
+        self._radius = np.where(self.model.geom_bodyid > 0, self.model.geom_rbound, 0.0)
+
+    @property
+    def velocity(self) -> Array:
+        """(nv,)"""
+        velocity: Array = self.data.qvel.copy()
+        return velocity
+
+    def kinetic_energy(self) -> float:
+        """Of all bodies [J]."""
+        v = self.velocity
+        return 0.5 * float(v @ (self._mass @ v))
+
+    def problem(self) -> pliant.StepProblem:
+        """The step from the present state, with every contact that can close within it."""
+        v = self.velocity.reshape(self.count, 6)
+        force = np.zeros((self.count, 6))
+        force[:, 2] = -GRAVITY * self.model.body_mass[1:]
+        force[:, 3:] = -cross(v[:, 3:], np.einsum("bij,bj->bi", self._inertia, v[:, 3:]))
+        contacts = self._contacts(v + self.step * force)
+        return pliant.StepProblem(self._mass, v.ravel(), force.ravel(), self.step, [contacts])
+
+    def advance(self, velocity: Array) -> None:
+        """q1 = q0 (+) h v1."""
+        self.data.qvel[:] = velocity
+        mujoco.mj_integratePos(self.model, self.data.qpos, velocity, self.step)
+
+    def _contacts(self, ahead: Array) -> pliant.Contact:
+        """ahead: about the velocities at the end of the step, (bodies, 6), as if there were no contacts."""
+        reach = self._reach(ahead)
+        model, data = self.model, self.data
+        # one margin for all: versions of MuJoCo differ in how they combine two of them
+        model.geom_margin[:] = min(MARGIN, 2.0 * float(reach.max()))
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        geoms = np.array(data.contact.geom, dtype=np.int64).reshape(-1, 2)
+        gap = np.array(data.contact.dist)
+        near = gap <= reach[geoms].sum(axis=1)
+        geoms, gap = geoms[near], gap[near]
+        point = np.array(data.contact.pos)[near]
+        axes = np.array(data.contact.frame)[near].reshape(-1, 3, 3)
+        bodies = model.geom_bodyid[geoms]
+        jacobian = self._jacobian(bodies, point, axes)
+        ids = self._names(geoms)
+        return pliant.Contact(jacobian, gap, self.law, self.friction, name="contacts", ids=ids)
+
+    def _reach(self, ahead: Array) -> Array:
+        """How far the surface of each geom can come within the step, (geoms,) [m]."""
+        speed = np.linalg.norm(ahead[:, :3], axis=1)
+        spin = np.linalg.norm(ahead[:, 3:], axis=1)
+        per_body = np.concatenate([[0.0], speed]), np.concatenate([[0.0], spin])
+        body = self.model.geom_bodyid
+        far: Array = self.step * (per_body[0][body] + per_body[1][body] * self._radius)
+        return far + SLACK * 0.5 * GRAVITY * self.step**2
+
+    def _jacobian(self, bodies: Ints, point: Array, axes: Array) -> csr_array:
+        """Sparse (3 n, nv): velocity of the second body at the point less that of the first, along the axes."""
+        n = len(bodies)
+        data, columns = np.empty((n, 3, 2, 6)), np.empty((n, 3, 2, 6), np.int64)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            body = bodies[:, side]
+            R = self.data.xmat[body].reshape(n, 3, 3)
+            lever = (point - self.data.xpos[body])[:, None, :]
+            data[:, :, side, :3] = sign * axes
+            data[:, :, side, 3:] = sign * cross(lever, axes) @ R
+            columns[:, :, side] = (6 * (body - 1))[:, None, None] + np.arange(6)
+        moving = np.broadcast_to((bodies > 0)[:, None, :, None], data.shape)
+        length = moving.sum(axis=(2, 3)).ravel()
+        ptr = np.concatenate([[0], np.cumsum(length)])
+        return csr_array((data[moving], columns[moving], ptr), shape=(3 * n, 6 * self.count))
+
+    def _names(self, geoms: Ints) -> Ints:
+        """The pair of geoms and which of its contacts: the same number from step to step."""
+        pair = geoms[:, 0] * self.model.ngeom + geoms[:, 1]
+        order = np.argsort(pair, kind="stable")
+        first = np.searchsorted(pair[order], pair[order])
+        which = np.empty(len(pair), np.int64)
+        which[order] = np.arange(len(pair)) - first
+        names: Ints = 64 * pair + which
+        return names
+
+
+def _inertia(model: mujoco.MjModel) -> Array:
+    """Of each body about its centre, in its own axes, (bodies, 3, 3) [kg m^2]."""
+    turn = np.empty(9)
+    out = np.empty((model.nbody - 1, 3, 3))
+    for b in range(1, model.nbody):
+        mujoco.mju_quat2Mat(turn, model.body_iquat[b])
+        R = turn.reshape(3, 3)
+        inertia = R * model.body_inertia[b] @ R.T
+        out[b - 1] = 0.5 * (inertia + inertia.T)
+    return out
+
+
+def _block_diagonal(mass: Array, inertia: Array) -> csr_array:
+    blocks = np.zeros((len(mass), 6, 6))
+    blocks[:, :3, :3] = mass[:, None, None] * np.eye(3)
+    blocks[:, 3:, 3:] = inertia
+    n = len(mass)
+    columns = np.broadcast_to(6 * np.arange(n)[:, None, None] + np.arange(6), (n, 6, 6))
+    return csr_array((blocks.ravel(), columns.ravel(), 6 * np.arange(6 * n + 1)), shape=(6 * n, 6 * n))

@@ -1,0 +1,67 @@
+"""The command `pliant`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pliant._version import __version__
+
+PICTURE = "pliant-demo.png"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.command is None:
+        parser.print_help()
+        return 0
+    return _demo(given.out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pliant",
+        description="Constraint forces of multibody systems over one time step, implicit in the constraints.",
+        epilog="Start with `pliant demo`. From Python: `import pliant; help(pliant.solve)`.",
+    )
+    parser.add_argument("--version", action="version", version=f"pliant {__version__}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="solve two small steps, print answers and certificates, draw a picture",
+        description="Solve a beam on three springs and a block on a ramp; print the forces and how far they "
+        "are from the laws; draw both (needs Matplotlib). The first run on a machine compiles for a while.",
+    )
+    demo.add_argument(
+        "--out", metavar="FILE", help=f"where the picture goes, .png, .pdf or .svg (default: {PICTURE})"
+    )
+    return parser
+
+
+def _demo(out: str | None) -> int:
+    from pliant.demo import report
+
+    print("pliant demo: solving; the first run on a machine compiles, half a minute or so", file=sys.stderr)
+    print(report(), flush=True)
+    return _draw(out or PICTURE, asked=out is not None)
+
+
+def _draw(path: str, *, asked: bool) -> int:
+    """Save the picture. Without Matplotlib that is a failure only if a picture was asked for."""
+    from pliant.plot import demo_figure
+
+    try:
+        figure = demo_figure()
+    except ImportError as error:
+        print(f"\npliant demo: no picture: {error}", file=sys.stderr)
+        return 1 if asked else 0
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:  # no such folder, no such format
+        print(f"\npliant demo: cannot write the picture {path}: {error}", file=sys.stderr)
+        return 1
+    print(f"\npicture: {path}")
+    return 0
