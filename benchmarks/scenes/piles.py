@@ -12,15 +12,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import pliant
-from benchmarks.scenes.stepping import GRAVITY, Array, Ints, cross
+from benchmarks.scenes.manifold import Contacts, Frames, Manifold
+from benchmarks.scenes.stepping import GRAVITY, Array, cross
 
 SHAPES = ("box", "sphere", "both")
 MARGIN = 0.3  # the largest distance at which contacts are ever looked for [m]
 SLACK = 2.0  # of the distance that gravity alone closes in a step from rest
 # Narrow enough that spheres come to lie on and between each other: one that has the floor to itself rolls for good.
-HALF_WIDTH = 0.16  # of the tray, inside [m]
+HALF_WIDTH = 0.32  # of the tray, inside [m]
 WALL = 0.05  # half of the thickness of the rim [m]
-APART = 0.07  # of the first places from the axis, in x and y: more than the largest body needs [m]
+APART = 0.14  # of the first places from the axis, in x and y: more than the largest body needs [m]
 
 
 def tray_with_bodies(shape: str, count: int, seed: int) -> str:
@@ -33,11 +34,11 @@ def tray_with_bodies(shape: str, count: int, seed: int) -> str:
     for i in range(count):
         # two to a layer, in opposite corners, and in the other two corners above
         layer, side = i // 2, 1.0 if i % 2 else -1.0
-        place = [side * APART, side * APART * (-1.0) ** layer, 0.12 + 0.11 * layer]
+        place = [side * APART, side * APART * (-1.0) ** layer, 0.24 + 0.22 * layer]
         quat = rng.normal(size=4)
         quat /= np.linalg.norm(quat)
         kind = ("sphere", "box")[i % 2] if shape == "both" else shape
-        size = rng.uniform(0.03, 0.05, 3) if kind == "box" else rng.uniform(0.05, 0.08, 1)
+        size = rng.uniform(0.06, 0.1, 3) if kind == "box" else rng.uniform(0.1, 0.16, 1)
         parts.append(
             f'<body pos="{_numbers(place)}" quat="{_numbers(quat)}"><freejoint/>'
             f'<geom type="{kind}" size="{_numbers(size)}" mass="1"/></body>'
@@ -69,8 +70,8 @@ class Pile:
         self.law = pliant.Law(stiffness, damping)
         self._inertia = _inertia(self.model)
         self._mass = _block_diagonal(self.model.body_mass[1:], self._inertia)
-        # the farthest point of each geom from the centre of its body; 0 on the world's geoms, which do not move
-        self._radius = np.where(self.model.geom_bodyid > 0, self.model.geom_rbound, 0.0)
+        self._radius = self.model.geom_rbound[self.model.geom_bodyid > 0]  # one geom a body, in order
+        self._manifold = Manifold()
 
     @property
     def velocity(self) -> Array:
@@ -105,51 +106,45 @@ class Pile:
         model.geom_margin[:] = min(MARGIN, 2.0 * float(reach.max()))
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
-        geoms = np.array(data.contact.geom, dtype=np.int64).reshape(-1, 2)
-        gap = np.array(data.contact.dist)
-        near = gap <= reach[geoms].sum(axis=1)
-        geoms, gap = geoms[near], gap[near]
-        point = np.array(data.contact.pos)[near]
-        axes = np.array(data.contact.frame)[near].reshape(-1, 3, 3)
-        bodies = model.geom_bodyid[geoms]
-        jacobian = self._jacobian(bodies, point, axes)
-        ids = self._names(geoms)
-        return pliant.Contact(jacobian, gap, self.law, self.friction, name="contacts", ids=ids)
+        frames = Frames(data.xpos, data.xmat.reshape(-1, 3, 3))
+        contacts = self._manifold.update(self._found(), frames)
+        contacts = contacts.take(contacts.gap <= reach[contacts.bodies].sum(axis=1))
+        jacobian = self._jacobian(contacts, frames)
+        return pliant.Contact(
+            jacobian, contacts.gap, self.law, self.friction, name="contacts", ids=contacts.name
+        )
+
+    def _found(self) -> Contacts:
+        """What MuJoCo reports, not yet named."""
+        contact = self.data.contact
+        geoms = np.array(contact.geom, dtype=np.int64).reshape(-1, 2)
+        return Contacts(
+            pair=geoms[:, 0] * self.model.ngeom + geoms[:, 1],
+            bodies=self.model.geom_bodyid[geoms].astype(np.int64),
+            gap=np.array(contact.dist),
+            point=np.array(contact.pos).reshape(-1, 3),
+            axes=np.array(contact.frame).reshape(-1, 3, 3),
+            name=np.full(len(geoms), -1),
+        )
 
     def _reach(self, ahead: Array) -> Array:
-        """How far the surface of each geom can come within the step, (geoms,) [m]."""
-        speed = np.linalg.norm(ahead[:, :3], axis=1)
-        spin = np.linalg.norm(ahead[:, 3:], axis=1)
-        per_body = np.concatenate([[0.0], speed]), np.concatenate([[0.0], spin])
-        body = self.model.geom_bodyid
-        far: Array = self.step * (per_body[0][body] + per_body[1][body] * self._radius)
-        return far + SLACK * 0.5 * GRAVITY * self.step**2
+        """How far the surface of each body can come within the step, (1 + bodies,), world first [m]."""
+        speed = np.linalg.norm(ahead[:, :3], axis=1) + self._radius * np.linalg.norm(ahead[:, 3:], axis=1)
+        return self.step * np.concatenate([[0.0], speed]) + SLACK * 0.5 * GRAVITY * self.step**2
 
-    def _jacobian(self, bodies: Ints, point: Array, axes: Array) -> csr_array:
+    def _jacobian(self, contacts: Contacts, frames: Frames) -> csr_array:
         """Sparse (3 n, nv): velocity of the second body at the point less that of the first, along the axes."""
-        n = len(bodies)
+        bodies, n = contacts.bodies, len(contacts.gap)
         data, columns = np.empty((n, 3, 2, 6)), np.empty((n, 3, 2, 6), np.int64)
         for side, sign in ((0, -1.0), (1, 1.0)):
             body = bodies[:, side]
-            R = self.data.xmat[body].reshape(n, 3, 3)
-            lever = (point - self.data.xpos[body])[:, None, :]
-            data[:, :, side, :3] = sign * axes
-            data[:, :, side, 3:] = sign * cross(lever, axes) @ R
+            lever = (contacts.point - frames.position[body])[:, None, :]
+            data[:, :, side, :3] = sign * contacts.axes
+            data[:, :, side, 3:] = sign * cross(lever, contacts.axes) @ frames.rotation[body]
             columns[:, :, side] = (6 * (body - 1))[:, None, None] + np.arange(6)
         moving = np.broadcast_to((bodies > 0)[:, None, :, None], data.shape)
-        length = moving.sum(axis=(2, 3)).ravel()
-        ptr = np.concatenate([[0], np.cumsum(length)])
+        ptr = np.concatenate([[0], np.cumsum(moving.sum(axis=(2, 3)).ravel())])
         return csr_array((data[moving], columns[moving], ptr), shape=(3 * n, 6 * self.count))
-
-    def _names(self, geoms: Ints) -> Ints:
-        """The pair of geoms and which of its contacts: the same number from step to step."""
-        pair = geoms[:, 0] * self.model.ngeom + geoms[:, 1]
-        order = np.argsort(pair, kind="stable")
-        first = np.searchsorted(pair[order], pair[order])
-        which = np.empty(len(pair), np.int64)
-        which[order] = np.arange(len(pair)) - first
-        names: Ints = 64 * pair + which
-        return names
 
 
 def _inertia(model: mujoco.MjModel) -> Array:

@@ -25,7 +25,10 @@ from pliant.solvers.rows import (
 
 @kernel
 def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
-    """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M||v1 - v0| + h |f| + h |G|'|lambda|)_j."""
+    """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M|(|v0| + |v1|) + h |f| + h |G|'|lambda|)_j.
+
+    |v0| + |v1|, not |v1 - v0|: forces may be too small to change v0 in its last digit, and v1 = v0 is then right.
+    """
     h, nv = flat.step, flat.velocity.size
     miss, size = np.zeros(nv), np.zeros(nv)
     for j in range(nv):
@@ -38,9 +41,9 @@ def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
     worst = 0.0
     for j in range(nv):
         for e in range(flat.mass_ptr[j], flat.mass_ptr[j + 1]):
-            s = flat.mass_val[e] * (velocity[flat.mass_idx[e]] - flat.velocity[flat.mass_idx[e]])
-            miss[j] += s
-            size[j] += abs(s)
+            v0, v1 = flat.velocity[flat.mass_idx[e]], velocity[flat.mass_idx[e]]
+            miss[j] += flat.mass_val[e] * (v1 - v0)
+            size[j] += abs(flat.mass_val[e]) * (abs(v0) + abs(v1))
         if size[j] > 0.0:
             worst = max(worst, abs(miss[j]) / size[j])
         elif not np.isfinite(miss[j]):

@@ -19,14 +19,14 @@ class Convex(Formulation):
     lift = 1.0
 
     def _run(self, island: Island, force: Array) -> None:
-        newton(island, force, 10.0, 1.0)
+        newton(island, force, 10.0, 1.0, 1.0)
         for spread in (1.0, 0.01):
             if solved(island):
                 break
             force.fill(0.0)
             if spread < 1.0:
                 take_best(island, force)
-            interior(island, force, spread, 60.0)
+            interior(island, force, 0.0, spread, 60.0)
             take_best(island, force)
-            newton(island, force, 8.0, 1.0)
+            newton(island, force, 8.0, 1.0, 1.0)
         finish(island, force)

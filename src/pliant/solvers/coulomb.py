@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.inputs import Array
-from pliant.solvers.engine import Island, finish, interior, newton, solved, sweeps, take_best
+from pliant.solvers.engine import Island, exact_newton, finish, interior, is_rigid, newton, solved, sweeps, take_best
 from pliant.solvers.formulation import Formulation
 
 
@@ -20,18 +20,38 @@ class Coulomb(Formulation):
     lift = 0.0
 
     def _run(self, island: Island, force: Array) -> None:
-        newton(island, force, 10.0, 1.0)
-        sweep_rounds, spread = 100.0, 0.1
-        while not solved(island):
-            sweeps(island, force, sweep_rounds)
-            newton(island, force, 10.0, 1.0)
-            if solved(island):
-                break
-            take_best(island, force)
-            interior(island, force, spread, 30.0)
-            take_best(island, force)
-            newton(island, force, 8.0, 1.0)
-            sweep_rounds, spread = 5.0 * sweep_rounds, 0.1 * spread
-            if self._spent(island) or sweep_rounds > 20000.0:
-                break
+        newton(island, force, 10.0, 1.0, 1.0)
+        self._exact(island, force)
+        rounds, spread = 100.0, 0.1
+        while not (solved(island) or self._spent(island) or rounds > 20000.0):
+            sweeps(island, force, rounds)
+            newton(island, force, 10.0, 1.0, 1.0)
+            if not solved(island):
+                take_best(island, force)
+                interior(island, force, 1.0, spread, 30.0)
+                self._bold(island, force)
+            if not solved(island) and rounds == 100.0:
+                self._from_convex(island, force)
+            rounds, spread = 5.0 * rounds, 0.1 * spread
         finish(island, force)
+
+    @staticmethod
+    def _exact(island: Island, force: Array) -> None:
+        for search in (1.0, 0.0):
+            if not solved(island) and is_rigid(island):
+                exact_newton(island, force, 10.0, search)
+
+    def _from_convex(self, island: Island, force: Array) -> None:
+        """Newton from the answer of the convex program, which can always be had."""
+        force.fill(0.0)
+        interior(island, force, 0.0, 1.0, 30.0)
+        newton(island, force, 10.0, 1.0, 1.0)
+        self._exact(island, force)
+
+    @staticmethod
+    def _bold(island: Island, force: Array) -> None:
+        """Newton with line search, then without, which gets over the bend of a cone where the search crawls."""
+        for search in (1.0, 0.0):
+            if not solved(island):
+                take_best(island, force)
+                newton(island, force, 8.0, search, 1.0)

@@ -14,7 +14,9 @@ from pliant.solution import Islands, Solution, Status
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.engine import (
+    EXACT,
     FACTORIZATIONS,
+    INSIDE,
     ITERATIONS,
     RESIDUAL,
     Island,
@@ -87,7 +89,7 @@ def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Arr
     return Islands(
         row_island,
         count[:, RESIDUAL],
-        count[:, ITERATIONS].astype(np.int64),
+        count[:, [ITERATIONS, INSIDE, EXACT]].sum(axis=1).astype(np.int64),
         count[:, FACTORIZATIONS].astype(np.int64),
         tuple(status for _, status in reports),
     )
@@ -113,7 +115,7 @@ def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
     cancels = cancellation(island, force) > CANCELLATION
     limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
     for search in (0.0, 1.0):
-        if (cancels or island.count[RESIDUAL] > limit) and not solver._spent(island):
+        if (cancels or island.count[RESIDUAL] > limit) and solver.max_iterations > 1:
             exact_newton(island, force, 30.0, search)
             finish(island, force)
         cancels = False

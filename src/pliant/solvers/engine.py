@@ -24,7 +24,7 @@ from pliant.solvers.interior import (
 )
 from pliant.solvers.linear import System, dense_direction, direction, factorize, make_system, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.rows import MOBILITY, OFFSET, Rows, project, rates, whitened_impulse
+from pliant.solvers.rows import FRICTION, MOBILITY, OFFSET, SLOPE, Rows, project, rates, whitened_impulse
 from pliant.solvers.sweeps import delassus_blocks, sweep
 from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
@@ -35,9 +35,11 @@ SETTLED = 1e-13  # one below which no factorization is
 # on the interior path, where the distance from the rim is one.
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
+DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
-# Entries of Island.count.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE = range(6)
+# Entries of Island.count. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
+# Newton; each may take as many as BUDGET.
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT = range(8)
 
 
 class Island(NamedTuple):
@@ -48,7 +50,7 @@ class Island(NamedTuple):
     pattern: Pattern
     system: System
     lift: float  # 1: the associated cone of Convex
-    count: Array  # (6,)
+    count: Array  # (8,)
     best: Array  # (m,) best forces so far
     free: Array  # (nv,) v* = v0 + h inv(M) f
     x: Array  # (nv,) whitened impulse
@@ -72,7 +74,7 @@ def make_island(
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
     free = v0 + push
-    count = np.zeros(6)
+    count = np.zeros(8)
     count[RESIDUAL], count[BUDGET], count[TOLERANCE] = np.inf, budget, tolerance
     return Island(
         inertia, rows, pattern, make_system(rows, pattern), lift, count, np.zeros(m), free, np.zeros(nv),
@@ -139,9 +141,9 @@ def _precise_gain(island: Island, force: Array) -> None:
 
 
 @kernel
-def newton(island: Island, force: Array, most: float, polish: float) -> None:
-    """At most `most` Newton steps with line search from `force`, in place. Below the tolerance, with `polish`: one
-    step more, and further ones on the same factors while they gain a digit."""
+def newton(island: Island, force: Array, most: float, search: float, polish: float) -> None:
+    """At most `most` Newton steps from `force`, in place, with line search or boldly without. Below the tolerance, with
+    `polish`: one step more, and further ones on the same factors while they gain a digit."""
     rows, system, count = island.rows, island.system, island.count
     m = force.size
     p, r, df, dp = island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5]
@@ -159,7 +161,7 @@ def newton(island: Island, force: Array, most: float, polish: float) -> None:
         if not _direction(island, df, anew):
             break
         step = 1.0
-        if not done:
+        if not done and search != 0.0:
             whitened_impulse(rows, df, island.x)
             rates(rows, island.x, dp)
             step = _line_search(island, force, merit)
@@ -223,8 +225,11 @@ def sweeps(island: Island, force: Array, rounds: float) -> None:
 
 
 @kernel
-def interior(island: Island, force: Array, spread: float, most: float) -> None:
-    """Follow the interior path from around `force`, in place, until the tolerance is met."""
+def interior(island: Island, force: Array, cone: float, spread: float, most: float) -> None:
+    """Follow the interior path from around `force`, in place, until the tolerance is met or its end is reached.
+
+    cone = 0: the convex program, whose answer is a good place to start from; 1: Coulomb's law.
+    """
     rows, system, count = island.rows, island.system, island.count
     p = island.per_row[1]
     path = make_path(rows)
@@ -233,15 +238,15 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
         scale = max(scale, abs(force[i]))
         if rows.law[i, MOBILITY] > 0.0:
             scale = max(scale, abs(island.per_row[0, i]) / (rows.step * rows.law[i, MOBILITY]))
-    cone = 1.0 - island.lift
     start_path(rows, path, force, island.per_row[0], spread, scale)
     # the velocity is an iterate of its own: recomputed from the forces it would carry their rounding, amplified
     x, dx = np.zeros(island.x.size), np.zeros(island.x.size)
     whitened_impulse(rows, path.force, x)
-    for _ in range(int(most)):
+    first = 0.0
+    for it in range(int(most)):
         copy(path.force, force)
         project(rows, force)
-        if settle(island, force) < count[TOLERANCE] or count[ITERATIONS] >= count[BUDGET]:
+        if settle(island, force) < count[TOLERANCE] or count[INSIDE] >= count[BUDGET]:
             return
         rates(rows, x, p)
         for i in range(force.size):
@@ -249,13 +254,17 @@ def interior(island: Island, force: Array, spread: float, most: float) -> None:
         total, pairs = measure(rows, path, p, cone)
         if pairs == 0 or not np.isfinite(total):
             return
+        if it == 0:
+            first = total
+        elif total < 1e-22 * first:
+            return
         scale_contacts(rows, path, system.small)
         target, corrected = 0.0, 0.0
         step = 0.0
         for half in range(2):  # Mehrotra: predict, then correct on the same factors
             central_step(rows, path, system, cone, target, corrected)
             if half == 0:
-                count[ITERATIONS] += 1
+                count[INSIDE] += 1
                 count[FACTORIZATIONS] += 1
                 if not factorize(rows, island.pattern, system, LEAST_INSIDE):
                     return
@@ -283,16 +292,15 @@ def exact_newton(island: Island, force: Array, most: float, search: float) -> No
     each other, whose forces no sparse elimination tells apart. Starts from the best forces; `search`: with line search."""
     rows, system, count = island.rows, island.system, island.count
     df, dp = island.per_row[4], island.per_row[5]
-    count[PRECISE] = 1.0
+    count[PRECISE], count[RESIDUAL] = 1.0, np.inf
     copy(island.best, force)
-    count[RESIDUAL] = np.inf
     residual, stalls = settle(island, force), 0
     for _ in range(int(most)):
-        if residual == 0.0 or stalls > 3 or count[ITERATIONS] >= count[BUDGET]:
+        if residual == 0.0 or stalls > 3 or count[EXACT] >= count[BUDGET]:
             return
         linearise_blocks(rows, force, island.per_row[1], island.lift, system)
         merit = natural_map(rows, force, island.per_row[1], island.lift, island.per_row[3])
-        count[ITERATIONS] += 1
+        count[EXACT] += 1
         count[FACTORIZATIONS] += 1
         if not dense_direction(rows, system, df):
             return
@@ -341,3 +349,11 @@ def solved(island: Island) -> bool:
 def take_best(island: Island, force: Array) -> None:
     """Go on from the best forces found so far."""
     force[:] = island.best
+
+
+def is_rigid(island: Island) -> bool:
+    """Whether rows are too stiff for the sparse factorization to tell their forces apart, and few enough for a dense one."""
+    m, law = len(island.best), island.rows.law
+    springs = (law[:, FRICTION] == 0.0) & (law[:, SLOPE] < np.inf)
+    stiffest = np.max(law[:, MOBILITY] * law[:, SLOPE], where=springs, initial=0.0) * island.rows.step
+    return bool(m + len(island.v) <= DENSE_UNKNOWNS and stiffest > 0.1 / LEAST)

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.solvers.engine import BUDGET, ITERATIONS, Island
+from pliant.solvers.engine import BUDGET, INSIDE, ITERATIONS, Island
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formulation:
-    """tolerance: the residual at which a step counts as solved. max_iterations: Newton and interior steps allowed."""
+    """tolerance: the residual at which a step counts as solved. max_iterations: the steps that each stage may take in all:
+    Newton, and where it stalls the interior path and the dense Newton."""
 
     tolerance: float = 1e-8
     max_iterations: int = 100
@@ -34,4 +35,4 @@ class Formulation:
 
     @staticmethod
     def _spent(island: Island) -> bool:
-        return bool(island.count[ITERATIONS] >= island.count[BUDGET])
+        return bool(max(island.count[ITERATIONS], island.count[INSIDE]) >= island.count[BUDGET])
