@@ -1,6 +1,6 @@
 """A block on four feet, on a ramp or sliding on the flat.
 
-The axes are those of the ramp: x downhill, z off the surface, which is z = 0. Velocities: (linear, angular), both
+The axes are those of the ramp: x downhill, z off the surface, which is z = 0. Velocities: (linear, angular),
 in these axes.
 """
 
@@ -13,13 +13,13 @@ import pliant
 from benchmarks.scenes.stepping import GRAVITY, Array, cross
 
 SIZE = np.array([0.2, 0.1, 0.05])  # [m]
-FEET = 0.5 * SIZE * np.array([[1, 1, -1], [1, -1, -1], [-1, 1, -1], [-1, -1, -1]])  # (4, 3) front two first [m]
+FEET = 0.5 * SIZE * np.array([[1, 1, -1], [1, -1, -1], [-1, 1, -1], [-1, -1, -1]])  # (4, 3), front first [m]
 INERTIA = np.diag((SIZE @ SIZE - SIZE**2) / 12.0)  # of 1 kg [kg m^2]
 AXES = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # of a contact: normal, two tangents
 
 
 class Block:
-    """1 kg, started at rest (or sliding downhill at `speed`) with every foot at the indentation of its load share."""
+    """1 kg, started at rest or sliding at `speed`, every foot at the indentation of its load share."""
 
     def __init__(
         self,
@@ -41,13 +41,14 @@ class Block:
         self.rotation = Rotation.from_rotvec([0.0, pitch, 0.0])
 
     def load_shares(self) -> Array:
-        """Normal force of a front foot and of a back foot [N]: friction acts below the centre and loads the front.
+        """Normal force of a front and of a back foot [N]: friction acts below the centre and loads the front.
 
         Sticking, the feet hold the downhill part of the weight; sliding, they pull with mu times the load.
         """
         load = -self.weight[2]
         drag = self.friction * load if self.velocity[0] > 0.0 else self.weight[0]
-        transfer = drag * 0.5 * SIZE[2] / SIZE[0]  # moment about the centre over the distance of front and back
+        # the moment about the centre, over the distance from front to back
+        transfer = drag * 0.5 * SIZE[2] / SIZE[0]
         return np.array([0.25 * load + 0.5 * transfer, 0.25 * load - 0.5 * transfer])
 
     def _feet(self) -> Array:

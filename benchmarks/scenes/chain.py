@@ -1,4 +1,4 @@
-"""A vertical chain of spheres on the ground, each touching the one below: 6 velocities and 3 rows a sphere."""
+"""A vertical chain of spheres on the ground, each touching the next: 6 velocities and 3 rows a sphere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TURNING = 0.4 * RADIUS**2  # inertia of 1 kg [kg m^2]
 
 
 class Chain:
-    """`count` spheres of 1 kg, aligned unless `jitter` [m] moves them sideways, `spacing` [m] between neighbours.
+    """`count` spheres of 1 kg, `spacing` [m] apart, aligned unless `jitter` [m] moves them sideways.
 
-    Contact i is between sphere i and the one below, contact 0 with the ground; all of them always take part. The
-    velocities of a sphere are (linear, angular) in world axes.
+    Contact i is between sphere i and the one below, contact 0 with the ground; all of them always take part.
+    The velocities of a sphere are (linear, angular) in world axes.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Chain:
         self.centre = np.zeros((count, 3))  # [m]
         self.centre[:, 2] = RADIUS + spacing + (2.0 * RADIUS + spacing) * np.arange(count)
         self.centre[:, :2] += jitter * np.random.default_rng(seed).normal(size=(count, 2))
-        self.turn = np.zeros((count, 3))  # angles turned about the world axes, added up [rad]
+        self.turn: Array = np.zeros((count, 3))  # angles turned about the world axes, added up [rad]
         self.velocity = np.zeros(6 * count)
         self._mass = np.tile([1.0, 1.0, 1.0, TURNING, TURNING, TURNING], count)
         self._weight = np.tile([0.0, 0.0, -GRAVITY, 0.0, 0.0, 0.0], count)
@@ -74,7 +74,7 @@ class Chain:
 
     def loads(self) -> Array:
         """Weight above each contact, (n,) [N]."""
-        loads: Array = GRAVITY * np.arange(self.count, 0, -1)
+        loads: Array = GRAVITY * np.arange(self.count, 0.0, -1.0)
         return loads
 
 

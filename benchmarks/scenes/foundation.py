@@ -1,7 +1,7 @@
 """A cube on a bed of springs: many unilateral rows on six velocities.
 
-A 1 m cube of 8 kg rests on n elements of an elastic layer 1 m deep; a load walks around its top and lifts its far
-edge off. Velocities: (linear, angular) in world axes; angles stay below 1e-4 rad and are added up.
+A 1 m cube of 8 kg rests on n elements of an elastic layer 1 m deep; a load walks around its top and lifts its
+far edge off. Velocities: (linear, angular) in world axes; angles stay below 1e-4 rad and are added up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Contacts remembered from step to step: their names, and those that a collision routine loses for a step.
 
-Between boxes MuJoCo reports either the corners of a face or a single point of an edge, and changes its mind from step
-to step: a box at rest loses three of its four supports, tips, gets them back pressed in, and so on for good. Here a
-contact that is no longer reported stays as long as its two witness points stay opposite each other.
+Between boxes MuJoCo reports either the corners of a face or a single point of an edge, and changes its mind
+from step to step: a box at rest loses three of its four supports, tips, gets them back pressed in, and so on.
+Here a contact that is no longer reported stays as long as its two witness points stay opposite each other.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Frames(NamedTuple):
 
     def out(self, body: Ints, local: Array) -> Array:
         """Points of bodies in world axes, (n, 3)."""
-        return self.position[body] + np.einsum("nij,nj->ni", self.rotation[body], local)
+        return np.asarray(self.position[body] + np.einsum("nij,nj->ni", self.rotation[body], local))
 
     def into(self, body: Ints, point: Array) -> Array:
         """Points in the axes of bodies, (n, 3)."""
-        return np.einsum("nji,nj->ni", self.rotation[body], point - self.position[body])
+        return np.asarray(np.einsum("nji,nj->ni", self.rotation[body], point - self.position[body]))
 
 
 class Contacts(NamedTuple):
@@ -43,8 +43,12 @@ class Contacts(NamedTuple):
     name: Ints  # (n,)
 
     def take(self, which: Array) -> Self:
-        """Those chosen by a mask or by indices."""
+        """Those chosen by a mask."""
         return self._replace(**{field: values[which] for field, values in self._asdict().items()})
+
+    def within(self, reach: Array) -> Self:
+        """Those that can close."""
+        return self.take(self.gap <= reach[self.bodies].sum(axis=1))
 
 
 class Manifold:
@@ -55,9 +59,13 @@ class Manifold:
         self._last: Contacts | None = None
         self._witness = (np.zeros((0, 3)), np.zeros((0, 3)))
 
-    def update(self, found: Contacts, frames: Frames) -> Contacts:
-        """`found` with names, and after them the contacts that were lost but still hold."""
-        old = self._moved(frames)
+    def update(self, found: Contacts, frames: Frames, reach: Array) -> Contacts:
+        """`found` with names, and after them the contacts that were lost but still hold.
+
+        reach: how far the surface of each body can come within the step, (bodies,); contacts farther apart
+        than that are left out.
+        """
+        found, old = found.within(reach), self._moved(frames, reach)
         name = np.full(len(found.gap), -1)
         if old is not None and len(old.gap) and len(name):
             far = np.linalg.norm(found.point[:, None] - old.point[None], axis=2)
@@ -83,7 +91,7 @@ class Manifold:
         local = np.einsum("nai,nij->naj", contacts.axes, frames.rotation[first])
         self._last = contacts._replace(axes=local)
 
-    def _moved(self, frames: Frames) -> Contacts | None:
+    def _moved(self, frames: Frames, reach: Array) -> Contacts | None:
         """The remembered contacts where their bodies are now, less those that no longer hold."""
         if self._last is None:
             return None
@@ -92,4 +100,5 @@ class Manifold:
         axes = np.einsum("naj,nij->nai", self._last.axes, frames.rotation[first])
         gap = np.einsum("ni,ni->n", axes[:, 0], b - a)
         drift = np.linalg.norm(b - a - gap[:, None] * axes[:, 0], axis=1)
-        return self._last._replace(gap=gap, point=0.5 * (a + b), axes=axes).take(drift < DRIFT)
+        moved = self._last._replace(gap=gap, point=0.5 * (a + b), axes=axes)
+        return moved.take(drift < DRIFT).within(reach)

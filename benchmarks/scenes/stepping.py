@@ -29,7 +29,7 @@ class Scene(Protocol):
 def steps(
     scene: Scene, count: int, solver: pliant.Coulomb | pliant.Convex | None = None, *, warm: bool = True
 ) -> Iterator[tuple[pliant.StepProblem, pliant.Solution]]:
-    """`count` steps, each solved from the forces of the one before (or from nothing) and yielded once taken."""
+    """`count` steps, each solved from the forces of the one before (if `warm`), yielded once taken."""
     last: pliant.Solution | None = None
     for _ in range(count):
         problem = scene.problem()
@@ -40,7 +40,7 @@ def steps(
 
 
 def cone_excess(problem: pliant.StepProblem, solution: pliant.Solution) -> float:
-    """How far forces leave their cones and half-lines, relative to the largest force: 0 when all are inside."""
+    """How far forces leave their cones, relative to the largest of them: 0 when all are inside."""
     excess, largest = 0.0, 0.0
     for constraint, force in zip(problem.constraints, solution.forces, strict=True):
         if force.size == 0:

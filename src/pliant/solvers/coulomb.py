@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.inputs import Array
-from pliant.solvers.engine import Island, exact_newton, finish, interior, is_rigid, newton, solved, sweeps, take_best
+from pliant.solvers.engine import (
+    Island,
+    exact_newton,
+    finish,
+    interior,
+    is_rigid,
+    newton,
+    solved,
+    sweeps,
+    take_best,
+)
 from pliant.solvers.formulation import Formulation
 
 

@@ -28,6 +28,7 @@ from pliant.solvers.engine import (
 )
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.islands import find_islands, split
+from pliant.solvers.oracle import fall_back
 from pliant.solvers.rows import make_rows
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
@@ -36,7 +37,9 @@ from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
 EXACT_RESIDUAL = 1e-12
 EXACT_UNKNOWNS = 1200
 SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
-CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
+CANCELLATION = (
+    1e5  # forces so many times larger than what they do are those of rows that contradict each other
+)
 
 
 def solve(
@@ -68,7 +71,9 @@ def solve(
     return solution
 
 
-def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
+def _solve_islands(
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
+) -> Islands:
     """Fill force and velocity in place, island by island."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
@@ -85,12 +90,12 @@ def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Arr
             reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity))
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
-    count = np.array([c for c, _ in reports])
+    tally = np.array([t for t, _ in reports])
     return Islands(
         row_island,
-        count[:, RESIDUAL],
-        count[:, [ITERATIONS, INSIDE, EXACT]].sum(axis=1).astype(np.int64),
-        count[:, FACTORIZATIONS].astype(np.int64),
+        tally[:, RESIDUAL],
+        tally[:, [ITERATIONS, INSIDE, EXACT]].sum(axis=1).astype(np.int64),
+        tally[:, FACTORIZATIONS].astype(np.int64),
         tuple(status for _, status in reports),
     )
 
@@ -103,19 +108,22 @@ def _solve_island(
     solver._run(island, force)
     if len(force) + len(velocity) <= EXACT_UNKNOWNS:
         _make_exact(island, solver, force)
-    status = Status.SOLVED if solved(island) else Status.ITERATION_LIMIT
-    if not (np.all(np.isfinite(force)) and np.all(np.isfinite(island.v))):
+    status = Status.SOLVED
+    if not solved(island):
+        helped = solver.max_iterations > 1 and fall_back(island, force)
+        status = Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
+    if not (np.all(np.isfinite(force)) and np.all(np.isfinite(island.motion.v))):
         status = Status.NON_FINITE
-    velocity[:] = island.v
-    return island.count, status
+    velocity[:] = island.motion.v
+    return island.motion.tally, status
 
 
 def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
     """Go through the pivoted dense factorization where the sparse one cannot have done: stalled, or forces that cancel."""
-    cancels = cancellation(island, force) > CANCELLATION
+    cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
     limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
     for search in (0.0, 1.0):
-        if (cancels or island.count[RESIDUAL] > limit) and solver.max_iterations > 1:
+        if (cancels or island.motion.tally[RESIDUAL] > limit) and solver.max_iterations > 1:
             exact_newton(island, force, 30.0, search)
             finish(island, force)
         cancels = False
@@ -132,7 +140,7 @@ def _prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
         flat.velocity,
         velocity_gain(inertia, flat.step * flat.force),
         solver.lift,
-        float(solver.max_iterations),
+        solver.max_iterations,
         float(solver.tolerance),
     )
 

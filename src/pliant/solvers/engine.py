@@ -1,6 +1,6 @@
 """The compiled stages of one island: Newton, sweeps, the interior path, the last digits.
 
-Every stage leaves the best forces found so far in `best` and its work in `count`; the driver decides what comes next.
+Every stage leaves the best forces found so far in `best` and its work in `tally`; the driver decides what comes next.
 """
 
 from typing import NamedTuple
@@ -37,28 +37,34 @@ LEAST = 1e-8
 LEAST_INSIDE = 1e-14
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
-# Entries of Island.count. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
+# Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
 # Newton; each may take as many as BUDGET.
 ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT = range(8)
 
 
+class Motion(NamedTuple):
+    """The present forces' consequences, and the best forces so far."""
+
+    free: Array  # (nv,) v* = v0 + h inv(M) f
+    x: Array  # (nv,) whitened impulse
+    v: Array  # (nv,)
+    per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
+    best: Array  # (m,)
+    tally: Array  # (8,)
+
+
 class Island(NamedTuple):
-    """All that the stages of one island share."""
+    """All that the stages of one island share. Inner kernels take only the parts they need: every array passed on costs
+    compile time."""
 
     inertia: Inertia
     rows: Rows
     pattern: Pattern
     system: System
+    motion: Motion
     lift: float  # 1: the associated cone of Convex
-    count: Array  # (8,)
-    best: Array  # (m,) best forces so far
-    free: Array  # (nv,) v* = v0 + h inv(M) f
-    x: Array  # (nv,) whitened impulse
-    v: Array  # (nv,)
-    per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
 
 
-@kernel
 def make_island(
     inertia: Inertia,
     rows: Rows,
@@ -66,20 +72,17 @@ def make_island(
     v0: Array,
     push: Array,
     lift: float,
-    budget: float,
+    budget: int,
     tolerance: float,
 ) -> Island:
     """v0: the velocity at the start; push = h inv(M) f, what it gains without constraints."""
-    nv, m = v0.size, rows.law.shape[0]
+    nv, m = len(v0), len(rows.law)
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    free = v0 + push
-    count = np.zeros(8)
-    count[RESIDUAL], count[BUDGET], count[TOLERANCE] = np.inf, budget, tolerance
-    return Island(
-        inertia, rows, pattern, make_system(rows, pattern), lift, count, np.zeros(m), free, np.zeros(nv),
-        np.zeros(nv), per_row,
-    )  # fmt: skip
+    tally = np.zeros(8)
+    tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
+    moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
+    return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
 
 
 @kernel
@@ -96,38 +99,38 @@ def clear(x: Array) -> None:
 
 
 @kernel
-def settle(island: Island, force: Array) -> float:
+def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Array) -> float:
     """Velocity and rates that follow from the forces; keeps the best; returns the residual.
 
     p = free rate + G (v - v*): the free rate is summed in twofold precision, so that rates far below |G||v| keep
     their digits.
     """
-    rows, p, size = island.rows, island.per_row[1], island.per_row[2]
-    if island.count[PRECISE] != 0.0:
-        _precise_gain(island, force)
+    p, size, v = motion.per_row[1], motion.per_row[2], motion.v
+    if motion.tally[PRECISE] != 0.0:
+        _precise_gain(rows, inertia, force, motion.x, v)
     else:
-        whitened_impulse(rows, force, island.x)
-        to_velocity(island.inertia, island.x, island.v)
+        whitened_impulse(rows, force, motion.x)
+        to_velocity(inertia, motion.x, v)
     for i in range(force.size):
-        s, t = island.per_row[0, i], abs(rows.law[i, OFFSET])
+        s, t = motion.per_row[0, i], abs(rows.law[i, OFFSET])
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
             g, j = rows.jac_val[e], rows.jac_idx[e]
-            s += g * island.v[j]
-            t += abs(g) * abs(island.v[j] + island.free[j])
+            s += g * v[j]
+            t += abs(g) * abs(v[j] + motion.free[j])
         p[i], size[i] = s, t
-    for j in range(island.v.size):
-        island.v[j] += island.free[j]
-    residual = law_residual(rows, force, p, size, island.lift)
-    if residual < island.count[RESIDUAL]:
-        island.count[RESIDUAL] = residual
-        copy(force, island.best)
+    for j in range(v.size):
+        v[j] += motion.free[j]
+    residual = law_residual(rows, force, p, size, lift)
+    if residual < motion.tally[RESIDUAL]:
+        motion.tally[RESIDUAL] = residual
+        copy(force, motion.best)
     return residual
 
 
 @kernel
-def _precise_gain(island: Island, force: Array) -> None:
+def _precise_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
     """v = inv(M) h G' lambda, summed in twofold precision: opposing forces of redundant rows cancel."""
-    rows, nv = island.rows, island.v.size
+    nv = v.size
     hi, lo = np.zeros(nv), np.zeros(nv)
     for i in range(force.size):
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
@@ -135,81 +138,70 @@ def _precise_gain(island: Island, force: Array) -> None:
             hi[j], lo[j] = add_product(hi[j], lo[j], rows.jac_val[e], force[i])
     for j in range(nv):
         hi[j] = rows.step * (hi[j] + lo[j])
-    from_force(island.inertia, hi, island.x)
-    to_velocity(island.inertia, island.x, island.v)
-    refine_gain(island.inertia, hi, island.x, island.v)
+    from_force(inertia, hi, x)
+    to_velocity(inertia, x, v)
+    refine_gain(inertia, hi, x, v)
 
 
 @kernel
 def newton(island: Island, force: Array, most: float, search: float, polish: float) -> None:
     """At most `most` Newton steps from `force`, in place, with line search or boldly without. Below the tolerance, with
     `polish`: one step more, and further ones on the same factors while they gain a digit."""
-    rows, system, count = island.rows, island.system, island.count
-    m = force.size
-    p, r, df, dp = island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5]
-    residual, chord, gained = settle(island, force), False, True
+    rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
+    tally, x = motion.tally, motion.x
+    p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
+    residual, chord, gained = settle(rows, island.inertia, motion, lift, force), False, True
     for k in range(int(most) + 12):
-        done = residual < count[TOLERANCE]
-        if (done and polish == 0.0) or (not done and (k >= most or count[ITERATIONS] >= count[BUDGET])):
+        done = residual < tally[TOLERANCE]
+        if (done and polish == 0.0) or (not done and (k >= most or tally[ITERATIONS] >= tally[BUDGET])):
             break
-        linearise_blocks(rows, force, p, island.lift, system)
-        merit = natural_map(rows, force, p, island.lift, r)
+        linearise_blocks(rows, force, p, lift, system)
+        merit = natural_map(rows, force, p, lift, r)
         anew = not (done and chord and gained)
         if anew:
-            count[FACTORIZATIONS] += 1
-            count[ITERATIONS] += 1
-        if not _direction(island, df, anew):
+            tally[FACTORIZATIONS] += 1
+            tally[ITERATIONS] += 1
+        if not anew:
+            push_forces(rows, system, LEAST)
+        elif not factorize(rows, island.pattern, system, LEAST):
             break
+        clear(x)
+        direction(rows, island.pattern, system, x, df)
         step = 1.0
         if not done and search != 0.0:
-            whitened_impulse(rows, df, island.x)
-            rates(rows, island.x, dp)
-            step = _line_search(island, force, merit)
-        for i in range(m):
+            whitened_impulse(rows, df, x)
+            rates(rows, x, dp)
+            step = _line_search(rows, lift, motion.per_row, force, merit)
+        for i in range(force.size):
             force[i] += step * df[i]
-        new = settle(island, force)
+        new = settle(rows, island.inertia, motion, lift, force)
         if not np.isfinite(new):
             break
         chord = step == 1.0  # the factors at hand are those of this piece of the laws
         if done:
             gained = new < 0.3 * residual
             if not gained:
-                if anew or count[RESIDUAL] < SETTLED:
+                if anew or tally[RESIDUAL] < SETTLED:
                     break
-                copy(island.best, force)
-                new = settle(island, force)
+                copy(motion.best, force)
+                new = settle(rows, island.inertia, motion, lift, force)
             if new <= POLISHED:
                 break
         residual = new
 
 
 @kernel
-def _direction(island: Island, df: Array, anew: bool) -> bool:
-    """df from the blocks at hand, on new factors if `anew`; False: no factors."""
-    rows, system = island.rows, island.system
-    if not anew:
-        push_forces(rows, system, LEAST)
-    elif not factorize(rows, island.pattern, system, LEAST):
-        return False
-    clear(island.x)
-    direction(rows, island.pattern, system, island.x, df)
-    return True
-
-
-@kernel
-def _line_search(island: Island, force: Array, merit: float) -> float:
+def _line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: float) -> float:
     """Backtrack along df until the natural map shrinks."""
     m = force.size
-    p, r, df, dp, trial = (
-        island.per_row[1], island.per_row[3], island.per_row[4], island.per_row[5], island.per_row[6],
-    )  # fmt: skip
-    rates_ahead = np.empty(m)
+    p, r, df, dp, trial = per_row[1], per_row[3], per_row[4], per_row[5], per_row[6]
+    ahead = np.empty(m)
     step = 1.0
     while True:
         for i in range(m):
             trial[i] = force[i] + step * df[i]
-            rates_ahead[i] = p[i] + step * dp[i]
-        if natural_map(island.rows, trial, rates_ahead, island.lift, r) <= (1.0 - 0.1 * step) * merit or step < 2e-3:
+            ahead[i] = p[i] + step * dp[i]
+        if natural_map(rows, trial, ahead, lift, r) <= (1.0 - 0.1 * step) * merit or step < 2e-3:
             return step
         step *= 0.5
 
@@ -217,11 +209,11 @@ def _line_search(island: Island, force: Array, merit: float) -> float:
 @kernel
 def sweeps(island: Island, force: Array, rounds: float) -> None:
     """Gauss-Seidel sweeps from the best forces; the result is left in `force`."""
-    rows = island.rows
-    copy(island.best, force)
+    rows, motion = island.rows, island.motion
+    copy(motion.best, force)
     project(rows, force)
-    whitened_impulse(rows, force, island.x)
-    sweep(rows, delassus_blocks(rows), island.per_row[0], force, island.x, rounds)
+    whitened_impulse(rows, force, motion.x)
+    sweep(rows, delassus_blocks(rows), motion.per_row[0], force, motion.x, rounds)
 
 
 @kernel
@@ -230,27 +222,31 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
 
     cone = 0: the convex program, whose answer is a good place to start from; 1: Coulomb's law.
     """
-    rows, system, count = island.rows, island.system, island.count
-    p = island.per_row[1]
+    rows, system, motion = island.rows, island.system, island.motion
+    tally = motion.tally
+    p = motion.per_row[1]
     path = make_path(rows)
     scale = 0.0
     for i in range(force.size):
         scale = max(scale, abs(force[i]))
         if rows.law[i, MOBILITY] > 0.0:
-            scale = max(scale, abs(island.per_row[0, i]) / (rows.step * rows.law[i, MOBILITY]))
-    start_path(rows, path, force, island.per_row[0], spread, scale)
+            scale = max(scale, abs(motion.per_row[0, i]) / (rows.step * rows.law[i, MOBILITY]))
+    start_path(rows, path, force, motion.per_row[0], spread, scale)
     # the velocity is an iterate of its own: recomputed from the forces it would carry their rounding, amplified
-    x, dx = np.zeros(island.x.size), np.zeros(island.x.size)
+    x, dx = np.zeros(motion.x.size), np.zeros(motion.x.size)
     whitened_impulse(rows, path.force, x)
     first = 0.0
     for it in range(int(most)):
         copy(path.force, force)
         project(rows, force)
-        if settle(island, force) < count[TOLERANCE] or count[INSIDE] >= count[BUDGET]:
+        if (
+            settle(rows, island.inertia, motion, island.lift, force) < tally[TOLERANCE]
+            or tally[INSIDE] >= tally[BUDGET]
+        ):
             return
         rates(rows, x, p)
         for i in range(force.size):
-            p[i] += island.per_row[0, i]
+            p[i] += motion.per_row[0, i]
         total, pairs = measure(rows, path, p, cone)
         if pairs == 0 or not np.isfinite(total):
             return
@@ -264,8 +260,8 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
         for half in range(2):  # Mehrotra: predict, then correct on the same factors
             central_step(rows, path, system, cone, target, corrected)
             if half == 0:
-                count[INSIDE] += 1
-                count[FACTORIZATIONS] += 1
+                tally[INSIDE] += 1
+                tally[FACTORIZATIONS] += 1
                 if not factorize(rows, island.pattern, system, LEAST_INSIDE):
                     return
             else:
@@ -290,26 +286,27 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
 def exact_newton(island: Island, force: Array, most: float, search: float) -> None:
     """Newton by a pivoted dense factorization of velocities and forces at once: for rows that are redundant and contradict
     each other, whose forces no sparse elimination tells apart. Starts from the best forces; `search`: with line search."""
-    rows, system, count = island.rows, island.system, island.count
-    df, dp = island.per_row[4], island.per_row[5]
-    count[PRECISE], count[RESIDUAL] = 1.0, np.inf
-    copy(island.best, force)
-    residual, stalls = settle(island, force), 0
+    rows, system, motion = island.rows, island.system, island.motion
+    tally = motion.tally
+    df, dp = motion.per_row[4], motion.per_row[5]
+    tally[PRECISE], tally[RESIDUAL] = 1.0, np.inf
+    copy(motion.best, force)
+    residual, stalls = settle(rows, island.inertia, motion, island.lift, force), 0
     for _ in range(int(most)):
-        if residual == 0.0 or stalls > 3 or count[EXACT] >= count[BUDGET]:
+        if residual == 0.0 or stalls > 3 or tally[EXACT] >= tally[BUDGET]:
             return
-        linearise_blocks(rows, force, island.per_row[1], island.lift, system)
-        merit = natural_map(rows, force, island.per_row[1], island.lift, island.per_row[3])
-        count[EXACT] += 1
-        count[FACTORIZATIONS] += 1
+        linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
+        merit = natural_map(rows, force, motion.per_row[1], island.lift, motion.per_row[3])
+        tally[EXACT] += 1
+        tally[FACTORIZATIONS] += 1
         if not dense_direction(rows, system, df):
             return
-        whitened_impulse(rows, df, island.x)
-        rates(rows, island.x, dp)
-        step = _line_search(island, force, merit) if search != 0.0 else 1.0
+        whitened_impulse(rows, df, motion.x)
+        rates(rows, motion.x, dp)
+        step = _line_search(rows, island.lift, motion.per_row, force, merit) if search != 0.0 else 1.0
         for i in range(force.size):
             force[i] += step * df[i]
-        new = settle(island, force)
+        new = settle(rows, island.inertia, motion, island.lift, force)
         if not np.isfinite(new):
             return
         stalls = 0 if new < 0.5 * residual else stalls + 1
@@ -319,17 +316,16 @@ def exact_newton(island: Island, force: Array, most: float, search: float) -> No
 @kernel
 def finish(island: Island, force: Array) -> None:
     """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    copy(island.best, force)
-    project(island.rows, force)
-    island.count[PRECISE] = 1.0
-    island.count[RESIDUAL] = np.inf
-    settle(island, force)
+    rows, motion = island.rows, island.motion
+    copy(motion.best, force)
+    project(rows, force)
+    motion.tally[PRECISE], motion.tally[RESIDUAL] = 1.0, np.inf
+    settle(rows, island.inertia, motion, island.lift, force)
 
 
 @kernel
-def cancellation(island: Island, force: Array) -> float:
+def cancellation(rows: Rows, nv: int, force: Array) -> float:
     """How many times larger the forces are than what they do: max |G|'|lambda| over max |G' lambda|."""
-    rows, nv = island.rows, island.v.size
     net, gross = np.zeros(nv), np.zeros(nv)
     for i in range(force.size):
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
@@ -343,17 +339,17 @@ def cancellation(island: Island, force: Array) -> float:
 
 
 def solved(island: Island) -> bool:
-    return bool(island.count[RESIDUAL] < island.count[TOLERANCE])
+    return bool(island.motion.tally[RESIDUAL] < island.motion.tally[TOLERANCE])
 
 
 def take_best(island: Island, force: Array) -> None:
     """Go on from the best forces found so far."""
-    force[:] = island.best
+    force[:] = island.motion.best
 
 
 def is_rigid(island: Island) -> bool:
     """Whether rows are too stiff for the sparse factorization to tell their forces apart, and few enough for a dense one."""
-    m, law = len(island.best), island.rows.law
+    m, law = len(island.motion.best), island.rows.law
     springs = (law[:, FRICTION] == 0.0) & (law[:, SLOPE] < np.inf)
     stiffest = np.max(law[:, MOBILITY] * law[:, SLOPE], where=springs, initial=0.0) * island.rows.step
-    return bool(m + len(island.v) <= DENSE_UNKNOWNS and stiffest > 0.1 / LEAST)
+    return bool(m + len(island.motion.v) <= DENSE_UNKNOWNS and stiffest > 0.1 / LEAST)

@@ -24,10 +24,14 @@ class Formulation:
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not (isinstance(self.tolerance, int | float) and 0.0 < self.tolerance < math.inf):
-            raise InputError(f"{name}: tolerance must be a positive number such as 1e-8, got {self.tolerance!r}")
+            raise InputError(
+                f"{name}: tolerance must be a positive number such as 1e-8, got {self.tolerance!r}"
+            )
         whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
         if not (whole and self.max_iterations >= 1):
-            raise InputError(f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}")
+            raise InputError(
+                f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}"
+            )
 
     def _run(self, island: Island, force: Array) -> None:
         """Solve one island from `force`, in place."""
@@ -35,4 +39,6 @@ class Formulation:
 
     @staticmethod
     def _spent(island: Island) -> bool:
-        return bool(max(island.count[ITERATIONS], island.count[INSIDE]) >= island.count[BUDGET])
+        return bool(
+            max(island.motion.tally[ITERATIONS], island.motion.tally[INSIDE]) >= island.motion.tally[BUDGET]
+        )

@@ -152,9 +152,7 @@ def _scaled(rows: Rows, path: Path, lo: int, n: int, x: Array, y: Array) -> None
 
 
 @kernel
-def central_step(
-    rows: Rows, path: Path, system: System, cone: float, kappa: float, corrected: float
-) -> None:
+def central_step(rows: Rows, path: Path, system: System, cone: float, kappa: float, corrected: float) -> None:
     """Blocks of the linearised step towards lambda o u = kappa e; `corrected` adds Mehrotra's second-order term
     of the directions at hand."""
     for b in range(rows.block_ptr.size - 1):
@@ -182,7 +180,9 @@ def _targets(rows: Rows, path: Path, i: int, kappa: float, corrected: float) -> 
         low = kappa / s - path.dual[i] - (path.d_force[i] * path.d_dual[i] / s if corrected != 0.0 else 0.0)
     if rows.law[i, UPPER] < np.inf:
         s = rows.law[i, UPPER] - path.force[i]
-        high = kappa / s - path.other[i] + (path.d_force[i] * path.d_other[i] / s if corrected != 0.0 else 0.0)
+        high = (
+            kappa / s - path.other[i] + (path.d_force[i] * path.d_other[i] / s if corrected != 0.0 else 0.0)
+        )
     return low, high
 
 
@@ -257,9 +257,7 @@ def _central_contact(
 
 
 @kernel
-def dual_directions(
-    rows: Rows, path: Path, flow: Array, cone: float, kappa: float
-) -> None:
+def dual_directions(rows: Rows, path: Path, flow: Array, cone: float, kappa: float) -> None:
     """Directions of the duals from d_force and flow = G dv: exact in the rate equation, so that the gaps close."""
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
@@ -305,9 +303,13 @@ def longest_step(rows: Rows, path: Path, work: Array) -> float:
         if n == 1:
             f, df = path.force[lo], path.d_force[lo]
             if rows.law[lo, LOWER] > -np.inf:
-                best = min(best, _to_zero(f - rows.law[lo, LOWER], df), _to_zero(path.dual[lo], path.d_dual[lo]))
+                best = min(
+                    best, _to_zero(f - rows.law[lo, LOWER], df), _to_zero(path.dual[lo], path.d_dual[lo])
+                )
             if rows.law[lo, UPPER] < np.inf:
-                best = min(best, _to_zero(rows.law[lo, UPPER] - f, -df), _to_zero(path.other[lo], path.d_other[lo]))
+                best = min(
+                    best, _to_zero(rows.law[lo, UPPER] - f, -df), _to_zero(path.other[lo], path.d_other[lo])
+                )
             continue
         _scaled(rows, path, lo, n, x, y)
         for i in range(n):

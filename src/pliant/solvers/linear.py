@@ -18,6 +18,7 @@ from pliant.solvers.rows import PROX, Rows, add_impulse, rates
 from pliant.solvers.solve import solve
 from pliant.solvers.symbolic import Pattern
 
+
 class System(NamedTuple):
     """Storage for the linearised step of one island."""
 
@@ -32,10 +33,9 @@ class System(NamedTuple):
     small: Array  # (3, 8, 8) for one block
 
 
-@kernel
 def make_system(rows: Rows, pattern: Pattern) -> System:
     """Set room aside."""
-    m, squares = rows.law.shape[0], rows.square_ptr[-1]
+    m, squares = len(rows.law), int(rows.square_ptr[-1])
     return System(
         np.zeros(squares),
         np.zeros(squares),

@@ -125,7 +125,16 @@ def _linear_scalar(rows: Rows, i: int, force: float, p: float, q: int, system: S
 
 @kernel
 def _linear_contact(
-    rows: Rows, lo: int, n: int, force: Array, p: Array, lift: float, q: int, system: System, z: Array, t: Array
+    rows: Rows,
+    lo: int,
+    n: int,
+    force: Array,
+    p: Array,
+    lift: float,
+    q: int,
+    system: System,
+    z: Array,
+    t: Array,
 ) -> None:
     """Open: every force to 0. Stick: w = 0. Slip, with t = z / |z|, beta = radius / |z|, Q = I - t t':
     dl - t dlambda_n - beta Q (dl - scale dw) = lambda_n t - l."""
@@ -140,7 +149,9 @@ def _linear_contact(
         k[i] = -force[i]
         z[j] = 0.0
         if mu > 0.0:
-            z[j] = force[i] / mu - scale * mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            z[j] = force[i] / mu - scale * mu * (
+                p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS]
+            )
             size += z[j] * z[j]
     size = np.sqrt(size)
     if radius <= 0.0 or size == 0.0 and radius <= 0.0:

@@ -65,7 +65,18 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
     for b in range(nb):
         d = flat.block_ptr[b + 1] - flat.block_ptr[b]
         square_ptr[b + 1] = square_ptr[b] + d * d
-    rows = Rows(h, flat.block_ptr, square_ptr, ptr, idx, val, flat.jac_ptr, flat.jac_idx, flat.jac_val, np.zeros((m, 19)))
+    rows = Rows(
+        h,
+        flat.block_ptr,
+        square_ptr,
+        ptr,
+        idx,
+        val,
+        flat.jac_ptr,
+        flat.jac_idx,
+        flat.jac_val,
+        np.zeros((m, 19)),
+    )
     for i in range(m):
         _fill_law(flat, rows, i)
     for b in range(nb):

@@ -157,7 +157,17 @@ def _solve_contact(
 
 @kernel
 def _slip_force(
-    rows: Rows, lo: int, n: int, W: Array, u: Array, u0: float, w00: float, s: float, T: Array, rhs: Array, l: Array
+    rows: Rows,
+    lo: int,
+    n: int,
+    W: Array,
+    u: Array,
+    u0: float,
+    w00: float,
+    s: float,
+    T: Array,
+    rhs: Array,
+    l: Array,
 ) -> None:
     """l[0] = -inv(T + s I) b and l[1] = -inv(T + s I) l[0], T and b with the normal force eliminated."""
     for again in range(2):
@@ -169,7 +179,9 @@ def _slip_force(
             T[i - 1, i - 1] += mu * mu * (rows.law[lo + i, COMPLIANCE] + 1e-14 * W[i * n + i]) + s
             if T[i - 1, i - 1] == 0.0:
                 T[i - 1, i - 1] = 1.0
-            rhs[i - 1, 0] = -mu * (u[i] + rows.law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
+            rhs[i - 1, 0] = (
+                -mu * (u[i] + rows.law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
+            )
         solve_small(T, n - 1, rhs, 1)
         for i in range(1, n):
             l[again, i] = rhs[i - 1, 0] if rows.law[lo + i, FRICTION] > 0.0 else 0.0

@@ -47,7 +47,7 @@ def factor_inertia(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
     val = np.empty(ptr[nv])
     end = ptr[:-1].copy()
     x = np.zeros(nv)
-    mark[:] = -1
+    mark = np.full(nv, -1, np.int64)
     for k in range(nv):
         v = nv - 1 - k
         top = _reach(mass_ptr, mass_idx, k, parent, mark, stack)
@@ -134,7 +134,7 @@ def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) 
     idx = np.empty(ptr[m], np.int64)
     val = np.empty(ptr[m])
     x = np.zeros(nv)
-    mark[:] = -1
+    mark = np.full(nv, -1, np.int64)
     for i in range(m):
         n = ptr[i]
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
@@ -145,16 +145,26 @@ def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) 
                 idx[n] = j
                 n += 1
                 j = inertia.parent[j]
-        reach = idx[ptr[i] : n]
-        reach.sort()
-        for t in range(reach.size):
-            j = reach[t]
+        _sort(idx, ptr[i], n)
+        for t in range(n - ptr[i]):
+            j = idx[ptr[i] + t]
             z = x[j] / inertia.val[inertia.ptr[j]]
             x[j] = 0.0
             for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
                 x[inertia.idx[e]] -= inertia.val[e] * z
             val[ptr[i] + t] = z
     return ptr, idx, val
+
+
+@kernel
+def _sort(x: Ints, lo: int, hi: int) -> None:
+    """Insertion sort of x[lo:hi]: short lists, nearly in order; NumPy's sort would cost a second to compile."""
+    for i in range(lo + 1, hi):
+        key, j = x[i], i
+        while j > lo and x[j - 1] > key:
+            x[j] = x[j - 1]
+            j -= 1
+        x[j] = key
 
 
 @kernel
