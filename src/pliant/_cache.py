@@ -28,9 +28,7 @@ _log = logging.getLogger(__name__)
 _KEEP = 8  # folders per module: a few versions, interpreters and checkouts side by side
 
 # `from module import names` or `import modules`; a match in a docstring only adds a file to the digest
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from\s+([.\w]+)\s+import\s*(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE
-)
+_IMPORT = re.compile(r"^[ \t]*(?:from\s+([.\w]+)\s+import\s*(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE)
 _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*", re.MULTILINE)
 
 

@@ -35,9 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Solve a beam on three springs and a block on a ramp; print the forces and how far they "
         "are from the laws; draw both (needs Matplotlib). The first run on a machine compiles for a while.",
     )
-    demo.add_argument(
-        "--out", metavar="FILE", help=f"where the picture goes, .png, .pdf or .svg (default: {PICTURE})"
-    )
+    demo.add_argument("--out", metavar="FILE", help=f"where the picture goes, .png, .pdf or .svg (default: {PICTURE})")
     return parser
 
 

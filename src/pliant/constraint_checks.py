@@ -64,9 +64,7 @@ def check_bounds(label: str, lower: Array, upper: Array) -> None:
     bad = lower > upper
     if bad.any():
         i = int(np.argmax(bad))
-        raise InputError(
-            f"{label}: lower must be <= upper, got lower {lower[i]} > upper {upper[i]} in row {i}"
-        )
+        raise InputError(f"{label}: lower must be <= upper, got lower {lower[i]} > upper {upper[i]} in row {i}")
 
 
 def contact_shape(label: str, G: Matrix, gap: Any, friction: Any, stretch: Any) -> tuple[int, int]:

@@ -232,9 +232,7 @@ class Contact(Constraint):
             stretch=phi_t,
             rate_offset=over_contact_rows(f"{label}: rate_offset", rate_offset, n, d),
             name=name,
-            curvature=None
-            if curvature is None
-            else over_contact_rows(f"{label}: curvature", curvature, n, d),
+            curvature=None if curvature is None else over_contact_rows(f"{label}: curvature", curvature, n, d),
             ids=row_ids(f"{label}: ids", ids, n),
         )
 

@@ -49,9 +49,7 @@ def beam() -> StepProblem:
     return StepProblem([1.0, 1.0 / 3.0], np.zeros(2), np.zeros(2), STEP, [springs])
 
 
-def block(
-    friction: float, velocity: Sequence[float] | Array = (0.0, 0.0), gap: float = STATIC_GAP
-) -> StepProblem:
+def block(friction: float, velocity: Sequence[float] | Array = (0.0, 0.0), gap: float = STATIC_GAP) -> StepProblem:
     """A block on the ramp, at rest unless told otherwise; velocities [m/s]: off the ramp, and down it."""
     contact = Contact(np.eye(2)[np.newaxis], [gap], Law(BLOCK_STIFFNESS, 1.0), friction, name="ramp")
     return StepProblem([1.0, 1.0], velocity, [-LOAD, PULL], STEP, [contact])
@@ -124,9 +122,7 @@ def _beam_table() -> list[str]:
     for solver in SOLVERS:
         solution = solve(beam(), solver)
         lines.append(f"  {_name(solver):19s}{_forces(solution.forces[0])}    {_certificate(solution)}")
-    lines.append(
-        f"  {'paper, as printed':19s}{_forces(PAPER_FORCES)}    pushes on springs that nothing presses"
-    )
+    lines.append(f"  {'paper, as printed':19s}{_forces(PAPER_FORCES)}    pushes on springs that nothing presses")
     return lines
 
 

@@ -26,9 +26,7 @@ class FileError(PliantError, ValueError):
 class SolveError(PliantError):
     """A solve failed; `problem` can be saved and replayed, `solution` is the best iterate or None."""
 
-    def __init__(
-        self, message: str, problem: StepProblem | None = None, solution: Solution | None = None
-    ) -> None:
+    def __init__(self, message: str, problem: StepProblem | None = None, solution: Solution | None = None) -> None:
         super().__init__(message)
         self.problem = problem
         self.solution = solution
@@ -40,6 +38,4 @@ class SolveError(PliantError):
 
 def missing_extra(package: str, extra: str) -> NoReturn:
     """Raise the ImportError of an optional `package` that is not there, with the line that installs it."""
-    raise ImportError(
-        f'this needs {package}, which is not installed: pip install "pliant[{extra}]"', name=package
-    )
+    raise ImportError(f'this needs {package}, which is not installed: pip install "pliant[{extra}]"', name=package)

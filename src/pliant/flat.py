@@ -35,9 +35,7 @@ class Flat(NamedTuple):
     jac_ptr: Ints  # (m+1,) G
     jac_idx: Ints  # (nnz of G,)
     jac_val: Array  # (nnz of G,)
-    block_ptr: (
-        Ints  # (nb+1,) rows of block b: block_ptr[b]:block_ptr[b+1], one row, or a contact, normal first
-    )
+    block_ptr: Ints  # (nb+1,) rows of block b: block_ptr[b]:block_ptr[b+1], one row, or a contact, normal first
     kind: Ints  # (m,) BILATERAL ... INERT
     value: Array  # (m,) phi0 [m]: value, gap, or stretch on TANGENT rows
     offset: Array  # (m,) e [m/s]

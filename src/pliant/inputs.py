@@ -133,9 +133,7 @@ def matrix(label: str, data: Any, ndim: int, meaning: str) -> Matrix:
     """Dense of `ndim` axes, or sparse of two: a read-only Array or canonical csr_array."""
     if sparse.issparse(data):
         if data.ndim != 2:
-            raise InputError(
-                f"{label} must have two axes when it is sparse (rows stacked), got shape {data.shape}"
-            )
+            raise InputError(f"{label} must have two axes when it is sparse (rows stacked), got shape {data.shape}")
         return canonical(label, data)
     array = floats(label, data)
     if array.ndim != ndim:

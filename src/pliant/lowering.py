@@ -17,9 +17,7 @@ Columns = dict[str, np.ndarray]
 KIND = {Bilateral: BILATERAL, Unilateral: UNILATERAL, Clipped: CLIPPED}
 
 
-def lower(
-    mass: Matrix, velocity: Array, force: Array, step: float, constraints: Sequence[Constraint]
-) -> Flat:
+def lower(mass: Matrix, velocity: Array, force: Array, step: float, constraints: Sequence[Constraint]) -> Flat:
     """The flat record of a validated problem."""
     m = sum(constraint.rows for constraint in constraints)
     columns: Columns = {

@@ -28,9 +28,7 @@ def demo_figure() -> Any:
     above, below = left.subplots(2, 1)
     _draw_beam(above, law, BLUE, "pliant: the spring laws")
     _draw_beam(below, demo.PAPER_FORCES, GREY, "the paper's QP as printed: pushes on idle springs")
-    _title(
-        left, "A beam on three springs, one pressed in", "forces of one step; 1 kg, K = 10$^4$ N/m, h = 10 ms"
-    )
+    _title(left, "A beam on three springs, one pressed in", "forces of one step; 1 kg, K = 10$^4$ N/m, h = 10 ms")
     _draw_sweep(right)
     _title(right, "A block on a 15° ramp, 1 s after release", "100 steps; 1 kg, K = 10$^{10}$ N/m, h = 10 ms")
     return figure
@@ -64,9 +62,7 @@ def _draw_beam(axes: Any, forces: Sequence[float] | Array, colour: str, title: s
             tip = 0.09 + NEWTON * force
             arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.6", "color": colour, "lw": 3.0}
             axes.annotate("", (x, tip), (x, 0.09), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0})
-        axes.text(
-            x, 0.12 + NEWTON * force, f"{force:.2f} N", fontsize=11, color=INK, ha="center", va="bottom"
-        )
+        axes.text(x, 0.12 + NEWTON * force, f"{force:.2f} N", fontsize=11, color=INK, ha="center", va="bottom")
     for x, words in zip(demo.SUPPORTS, ("touching", "pressed in 1 mm", "touching"), strict=True):
         axes.text(x, -0.56, words, fontsize=9, color=PALE, ha="center", va="top")
     axes.set(xlim=(-1.5, 1.5), ylim=(-0.72, 0.95))
@@ -132,9 +128,7 @@ def _draw_block(axes: Any) -> None:
     )  # drawn at 30 degrees, to be seen as a ramp
     foot = np.array([1.35, 0.22])
     corners = [foot, foot + 0.5 * along, foot + 0.5 * along + 0.3 * across, foot + 0.3 * across]
-    axes.add_patch(
-        Polygon([(0.4, 0.77), (1.73, 0.0), (0.4, 0.0)], facecolor="#D9D9D9", edgecolor=INK, lw=1.2)
-    )
+    axes.add_patch(Polygon([(0.4, 0.77), (1.73, 0.0), (0.4, 0.0)], facecolor="#D9D9D9", edgecolor=INK, lw=1.2))
     axes.add_patch(Polygon(corners, facecolor="white", edgecolor=INK, lw=1.2))
     start, tip = corners[2] - 0.1 * across, corners[2] - 0.1 * across + 0.45 * along
     arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}

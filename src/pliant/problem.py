@@ -94,9 +94,7 @@ class StepProblem:
         """Values per flat row, (rows, ...) -> one array per constraint: (n, ...), for Contact (n, d, ...)."""
         values = np.asarray(values)
         if values.ndim == 0 or len(values) < self.rows:
-            raise InputError(
-                f"split: values must have {self.rows} rows (more if padded), got shape {values.shape}"
-            )
+            raise InputError(f"split: values must have {self.rows} rows (more if padded), got shape {values.shape}")
         parts, start = [], 0
         for constraint in self.constraints:
             part = values[start : start + constraint.rows].copy()
@@ -119,9 +117,7 @@ class StepProblem:
         except InputError as error:
             raise FileError(f"{os.fspath(path)}: the record does not make a step problem: {error}") from error
         if not flat_record.same(problem.flat(), stored):
-            raise FileError(
-                f"{os.fspath(path)}: the arrays contradict the constraints they are said to make up"
-            )
+            raise FileError(f"{os.fspath(path)}: the arrays contradict the constraints they are said to make up")
         return problem
 
     def __repr__(self) -> str:
@@ -155,8 +151,7 @@ def _read_constraints(constraints: Any, nv: int) -> tuple[Constraint, ...]:
     for i, constraint in enumerate(given):
         if not isinstance(constraint, Constraint):
             raise InputError(
-                f"StepProblem: constraints[{i}] must be a Bilateral, Unilateral, Clipped or Contact, "
-                f"got {constraint!r}"
+                f"StepProblem: constraints[{i}] must be a Bilateral, Unilateral, Clipped or Contact, got {constraint!r}"
             )
         if constraint.nv != nv:
             raise InputError(

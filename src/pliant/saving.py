@@ -80,9 +80,7 @@ def _flat(record: Record) -> Flat:
     for name, array in arrays.items():
         expected = np.int64 if name in INTEGER_FIELDS else np.float64
         if array.dtype != expected or array.ndim != 1:
-            raise InputError(
-                f"{name} must be a vector of {expected.__name__}, got {array.dtype} {array.shape}"
-            )
+            raise InputError(f"{name} must be a vector of {expected.__name__}, got {array.dtype} {array.shape}")
     return Flat(step=step, **arrays)
 
 
@@ -108,9 +106,7 @@ def _constraints(layouts: Any, flat: Flat) -> tuple[Constraint, ...]:
 def _constraint(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice) -> Constraint:
     contact = layout["kind"] == "Contact"
     shape = (layout["count"], layout["dimension"]) if contact else (layout["count"],)
-    column = {
-        name: getattr(flat, name)[rows].reshape(shape) for name in ("value", "offset", "curvature", "ids")
-    }
+    column = {name: getattr(flat, name)[rows].reshape(shape) for name in ("value", "offset", "curvature", "ids")}
     options: dict[str, Any] = {
         "rate_offset": column["offset"],
         "name": layout["name"],
@@ -146,7 +142,6 @@ def _contact(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice, opt
 def _law(flat: Flat, rows: slice, shape: tuple[int, ...], part: Any) -> Law:
     """The law of the normals, of the tangents, or of scalar rows: `part` of the rows seen in `shape`."""
     K, B, p, alpha = (
-        column[rows].reshape(shape)[part]
-        for column in (flat.stiffness, flat.damping, flat.exponent, flat.dissipation)
+        column[rows].reshape(shape)[part] for column in (flat.stiffness, flat.damping, flat.exponent, flat.dissipation)
     )
     return Law(K, B, exponent=p, dissipation=alpha)

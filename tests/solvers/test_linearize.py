@@ -54,6 +54,7 @@ CONTACTS: dict[str, tuple[pliant.StepProblem, pliant.ContactState]] = {
     "slip, frictionless torsion": (contact(FAST, [[0.5, 0.4, 0.0]], d=4), SLIP),
     "slip, compliant": (contact(FAST, [[0.5, 0.3]], tangent_law=TANGENT, stretch=STRETCH), SLIP),
     "slip, hertz": (contact(FAST, 0.5, law=HERTZ), SLIP),
+    "slip, stiff and lossy": (contact(FAST, 0.5, gap=-1e-6, law=pliant.Law(1e9, dissipation=0.5)), SLIP),
     "slip, closing": (contact([1.0, -0.5, -0.5, 0.0], 0.5, gap=1e-3), SLIP),
     "slip, hertz, closing": (contact([1.0, -0.5, -0.5, 0.0], 0.5, gap=1e-3, law=HERTZ), SLIP),
     "slip, moving belt": (contact(SLOW, 0.5, rate_offset=[[0.0, 1.0, 0.3]]), SLIP),
@@ -106,9 +107,7 @@ def check_differences(problem: pliant.StepProblem, solver: Any, rng: np.random.G
 def changed(derivative: Linearization, change: dict[str, Array]) -> tuple[Array, Array]:
     """(dv1, dlambda) of changes given per flat row, by the public `apply`."""
     problem = derivative.problem
-    given: dict[str, Any] = {
-        name: list(problem.split(x)) if name in ROW_DATA else x for name, x in change.items()
-    }
+    given: dict[str, Any] = {name: list(problem.split(x)) if name in ROW_DATA else x for name, x in change.items()}
     if "friction" in given:
         given["friction"] = [part[:, 1:] if part.ndim == 2 else None for part in given["friction"]]
     velocity, forces = derivative.apply(**given)
@@ -116,9 +115,7 @@ def changed(derivative: Linearization, change: dict[str, Array]) -> tuple[Array,
     return velocity, np.concatenate([np.zeros(0), *(part.ravel() for part in forces)])
 
 
-@pytest.mark.parametrize(
-    "solver", [pliant.Coulomb(**TIGHT), pliant.Convex(**TIGHT)], ids=["coulomb", "convex"]
-)
+@pytest.mark.parametrize("solver", [pliant.Coulomb(**TIGHT), pliant.Convex(**TIGHT)], ids=["coulomb", "convex"])
 @pytest.mark.parametrize("name", CONTACTS)
 def test_contacts(name, solver):
     problem, state = CONTACTS[name]
@@ -181,9 +178,7 @@ def test_random_steps(kind):
         for name in DATA:
             change = random_change(problem, name, rng)
             around = answers(problem, {name: change}, size, solver)
-            if any(
-                not s.status.solved or sides(p, s) != sides(problem, solution) for p, s in around.values()
-            ):
+            if any(not s.status.solved or sides(p, s) != sides(problem, solution) for p, s in around.values()):
                 kinks += 1
                 continue
             dv, _ = difference({k: s for k, (_, s) in around.items()}, size)
@@ -220,9 +215,7 @@ def adjoint_gap(derivative: Linearization, rng: np.random.Generator) -> float:
             right.append(parts * x)
             continue
         for part, moved in zip(parts, problem.split(x), strict=True):
-            right.append(
-                np.ravel(part * (moved[:, 1:] if name == "friction" else moved)) if part is not None else []
-            )
+            right.append(np.ravel(part * (moved[:, 1:] if name == "friction" else moved)) if part is not None else [])
     terms = np.concatenate(right)
     return float(abs(left.sum() - terms.sum()) / (np.abs(left).sum() + np.abs(terms).sum() or 1.0))
 
@@ -366,9 +359,7 @@ def test_a_gradient_is_a_direction():
     assert gradient.friction[1] is not None and gradient.friction[1].shape == (1, 2)
     rise = derivative.apply(**gradient._asdict())
     expected = sum(np.sum(np.square(x)) for x in (gradient.velocity, gradient.force))
-    expected += sum(
-        np.sum(np.square(x)) for name in ROW_DATA for x in getattr(gradient, name) if x is not None
-    )
+    expected += sum(np.sum(np.square(x)) for name in ROW_DATA for x in getattr(gradient, name) if x is not None)
     found = rise.velocity.sum() + rise.forces[1] @ [1.0, 2.0, 3.0]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 

@@ -75,18 +75,22 @@ def test_bodies_in_contact():
 
 @pytest.mark.parametrize("kinds", [(kind,) for kind in KINDS] + [KINDS], ids="-".join)
 def test_every_kind_of_row(kinds):
-    """Half of all random problems agree to 1e-14; opposing stiff forces cost Clarabel digits."""
-    worst = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        worst.append(disagreement(random_problem(rng, kinds=kinds, redundant=False)))
-    assert np.median(worst) < 1e-10
-    assert max(worst) < 1e-6
+    """All stiffnesses and steps; rows of 1e15 N/m beside soft ones cost Clarabel digits."""
+    steps = [random_problem(np.random.default_rng(s), kinds=kinds, redundant=False) for s in range(25)]
+    apart = [disagreement(step) for step in steps]
+    assert np.median(apart) < 1e-11
+    assert max(apart) < 1e-7
+
+
+def test_forces_that_grow_without_reason_are_no_answer():
+    """Fourteen rows on 0.2 kg, pressed by less than 1 N: 1e9 N that break the laws by only 1e-9 of themselves."""
+    problem = random_problem(np.random.default_rng(27), kinds=("contact",), redundant=False)
+    assert disagreement(problem) < 1e-7
 
 
 def test_a_large_one():
-    problem = random_problem(np.random.default_rng(3), size="large", redundant=True)
-    assert disagreement(problem) < 1e-7
+    problem = random_problem(np.random.default_rng(3), size="large")
+    assert disagreement(problem) < 1e-8
 
 
 def test_the_oracle_meets_the_conditions_itself():

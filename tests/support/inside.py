@@ -8,7 +8,10 @@ from pliant.flat import NORMAL, Flat
 
 
 def outside(flat: Flat, force: np.ndarray) -> float:
-    """How far the worst of the forces (m,) lies outside, relative to the largest; tangents without friction count in full."""
+    """How far the worst of the forces (m,) lies outside, relative to the largest of them.
+
+    Tangents without friction count in full.
+    """
     worst = np.max(np.maximum(flat.lower - force, force - flat.upper), initial=0.0)
     for start, end in zip(flat.block_ptr[:-1], flat.block_ptr[1:], strict=True):
         if start < end and flat.kind[start] == NORMAL:

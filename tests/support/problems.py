@@ -90,9 +90,7 @@ def rows_of_nothing() -> pliant.StepProblem:
 
 def clipped_servo() -> pliant.StepProblem:
     """A servo whose torque is at its upper limit, one at its lower, one inside, one that can give only 3 N."""
-    servo = pliant.Clipped(
-        np.eye(4), [-0.5, 0.5, -1e-3, 0.2], pliant.Law(1e3, 20.0), [-9, -9, -9, 3], [9, 9, 9, 3]
-    )
+    servo = pliant.Clipped(np.eye(4), [-0.5, 0.5, -1e-3, 0.2], pliant.Law(1e3, 20.0), [-9, -9, -9, 3], [9, 9, 9, 3])
     return pliant.StepProblem(np.arange(1.0, 5.0), np.zeros(4), [1.0, -1.0, 0.5, 0.0], 1e-3, [servo])
 
 

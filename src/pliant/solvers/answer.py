@@ -70,7 +70,5 @@ def next_stretch(problem: StepProblem, flat: Flat, force: Array) -> tuple[Array 
     out: list[Array | None] = []
     for constraint, part in zip(problem.constraints, problem.split(stretch), strict=True):
         law = constraint.tangent_law if isinstance(constraint, Contact) else None
-        out.append(
-            part[:, 1:].copy() if law is not None and np.any(np.asarray(law.stiffness) > 0.0) else None
-        )
+        out.append(part[:, 1:].copy() if law is not None and np.any(np.asarray(law.stiffness) > 0.0) else None)
     return tuple(out)

@@ -11,15 +11,11 @@ from pliant.solvers.rows import (
     LOWER,
     MOBILITY,
     OFFSET,
-    POWER,
     SLOPE,
     UPPER,
-    clip,
-    power_force,
-    power_rate,
-    power_rate_at,
-    spring_residual,
     Rows,
+    clip,
+    linearise,
 )
 
 
@@ -131,12 +127,10 @@ def _measure(
 
 @kernel
 def _scalar_distance(rows: Rows, i: int, force: float, p: float, slope: Array) -> float:
-    """y of a scalar row, and its S in slope[0]."""
-    slope[0] = rows.law[i, SLOPE]
-    if rows.law[i, POWER] == 0:
-        miss = spring_residual(rows, i, force, p)
-    else:
-        rate = power_rate(rows, i, p)
-        miss = force - power_force(rows, i, rate)[0]
-        slope[0] = power_force(rows, i, max(rate, power_rate_at(rows, i, max(force, 0.0))))[1]
+    """y of a scalar row, and its S in slope[0].
+
+    On a power law the distance is measured along the tangent at the deeper of the two points, p and where g = force:
+    against g(p) a force held by a row that is wide open would hardly count, g = 0 there however fast it opens.
+    """
+    slope[0], miss = linearise(rows, i, force, p)
     return miss / (1.0 + rows.step * rows.law[i, MOBILITY] * slope[0])

@@ -78,9 +78,7 @@ def add_matvec2(ptr: Ints, idx: Ints, val: Array, factor: float, x: Array, hi: A
 
 
 @kernel
-def add_matvec2_transposed(
-    ptr: Ints, idx: Ints, val: Array, factor: float, x: Array, hi: Array, lo: Array
-) -> None:
+def add_matvec2_transposed(ptr: Ints, idx: Ints, val: Array, factor: float, x: Array, hi: Array, lo: Array) -> None:
     """(hi, lo) += factor A' x, with the same words."""
     for row in range(ptr.size - 1):
         y, z = two_product(factor, x[row])

@@ -15,9 +15,7 @@ from pliant._compile import kernel
 from pliant.inputs import Array, Ints
 from pliant.solvers.loops import dot, subtract
 
-PANEL: Final = (
-    32  # columns eliminated before the rest is updated: it passes through the cache that much less often
-)
+PANEL: Final = 32  # columns eliminated before the rest is updated: it passes through the cache that much less often
 TILE: Final = 256  # columns of the rest updated at a time: their rows of U stay in the cache
 
 

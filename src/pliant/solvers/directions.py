@@ -52,8 +52,7 @@ def _position(name: str, key: int | str, constraints: Sequence[Constraint]) -> i
         )
     if not isinstance(key, int | np.integer) or not 0 <= key < len(constraints):
         raise InputError(
-            f"{name}: keys must be positions of constraints, 0 to {len(constraints) - 1}, or names, "
-            f"got {key!r}"
+            f"{name}: keys must be positions of constraints, 0 to {len(constraints) - 1}, or names, got {key!r}"
         )
     return int(key)
 

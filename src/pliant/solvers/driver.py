@@ -37,9 +37,7 @@ from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
 EXACT_RESIDUAL = 1e-12
 EXACT_UNKNOWNS = 1200
 SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
-CANCELLATION = (
-    1e5  # forces so many times larger than what they do are those of rows that contradict each other
-)
+CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 
 
 def solve(
@@ -71,9 +69,7 @@ def solve(
     return solution
 
 
-def _solve_islands(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
-) -> Islands:
+def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
     """Fill force and velocity in place, island by island."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
@@ -119,7 +115,7 @@ def _solve_island(
 
 
 def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
-    """Go through the pivoted dense factorization where the sparse one cannot have done: stalled, or forces that cancel."""
+    """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
     cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
     limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
     for search in (0.0, 1.0):
@@ -182,8 +178,7 @@ Key = tuple[str, int, str | int]
 def _keys(problem: StepProblem) -> list[tuple[Key, Ints]]:
     """Identity of each constraint, by name or else by position, and of its rows."""
     return [
-        ((type(c).__name__, c.dimension, c.name or position), c.ids)
-        for position, c in enumerate(problem.constraints)
+        ((type(c).__name__, c.dimension, c.name or position), c.ids) for position, c in enumerate(problem.constraints)
     ]
 
 

@@ -31,8 +31,8 @@ from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 SETTLED = 1e-13  # one below which no factorization is
-# Least compliance of a row, relative to h a, in a factorization: for Newton, whose rows have no compliance of their own, and
-# on the interior path, where the distance from the rim is one.
+# Least compliance of a row, relative to h a, in a factorization: for Newton, whose rows may have none of their own,
+# and on the interior path, where the distance from the rim is one.
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
@@ -284,8 +284,8 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
 
 @kernel
 def exact_newton(island: Island, force: Array, most: float, search: float) -> None:
-    """Newton by a pivoted dense factorization of velocities and forces at once: for rows that are redundant and contradict
-    each other, whose forces no sparse elimination tells apart. Starts from the best forces; `search`: with line search."""
+    """Newton by a pivoted dense factorization of velocities and forces at once, from the best forces: for rows that are
+    redundant and contradict each other, whose forces no sparse elimination tells apart."""
     rows, system, motion = island.rows, island.system, island.motion
     tally = motion.tally
     df, dp = motion.per_row[4], motion.per_row[5]
@@ -348,7 +348,7 @@ def take_best(island: Island, force: Array) -> None:
 
 
 def is_rigid(island: Island) -> bool:
-    """Whether rows are too stiff for the sparse factorization to tell their forces apart, and few enough for a dense one."""
+    """Whether rows are too stiff for the sparse factorization to tell apart, and few enough for a dense one."""
     m, law = len(island.motion.best), island.rows.law
     springs = (law[:, FRICTION] == 0.0) & (law[:, SLOPE] < np.inf)
     stiffest = np.max(law[:, MOBILITY] * law[:, SLOPE], where=springs, initial=0.0) * island.rows.step

@@ -52,9 +52,7 @@ def _diagonal_sizes(pattern: Pattern, values: Array, size: Array) -> None:
 
 
 @kernel(inline=True)
-def _eliminate(
-    front: Array, row: Ints, width: int, symmetric: bool, tiny: float, size: Array
-) -> tuple[int, float]:
+def _eliminate(front: Array, row: Ints, width: int, symmetric: bool, tiny: float, size: Array) -> tuple[int, float]:
     """Eliminate the first `width` rows, four at a time: rows k0:k1 are finished, then the rest is updated.
 
     Symmetric: only the lower triangle is read; the finished rows of U are written above it.

@@ -1,11 +1,11 @@
-"""A primal-dual interior-point method for the whole step: the globally convergent engine of `Convex`, and the way through
-degenerate piles for `Coulomb`.
+"""A primal-dual interior-point method for the whole step: the globally convergent engine of `Convex`, and the way
+through degenerate piles for `Coulomb`.
 
     lambda in K,  u in K*,  lambda o u = kappa e,  kappa -> 0,      u = (p_n - q(lambda_n), w)
 
-K is the product of bounds and cones, q the law's rate at a force. cone = 1 adds the slip speed |w| to u_n with its derivative
-(de Saxce's bipotential), which turns the associated cone into Coulomb's law: no longer monotone, but the path still leads
-through contacts that hang between stick and slip, where active sets flicker. Steps after Mehrotra.
+K is the product of bounds and cones, q the law's rate at a force. cone = 1 adds the slip speed |w| to u_n with its
+derivative (de Saxce's bipotential), which turns the associated cone into Coulomb's law: no longer monotone, but the path
+still leads through contacts that hang between stick and slip, where active sets flicker. Steps after Mehrotra.
 """
 
 from typing import NamedTuple
@@ -24,10 +24,10 @@ from pliant.solvers.rows import (
     MOBILITY,
     START,
     UPPER,
+    Rows,
     clip,
     is_fixed,
     rate_at,
-    Rows,
 )
 
 
@@ -180,16 +180,12 @@ def _targets(rows: Rows, path: Path, i: int, kappa: float, corrected: float) -> 
         low = kappa / s - path.dual[i] - (path.d_force[i] * path.d_dual[i] / s if corrected != 0.0 else 0.0)
     if rows.law[i, UPPER] < np.inf:
         s = rows.law[i, UPPER] - path.force[i]
-        high = (
-            kappa / s - path.other[i] + (path.d_force[i] * path.d_other[i] / s if corrected != 0.0 else 0.0)
-        )
+        high = kappa / s - path.other[i] + (path.d_force[i] * path.d_other[i] / s if corrected != 0.0 else 0.0)
     return low, high
 
 
 @kernel
-def _central_scalar(
-    rows: Rows, path: Path, system: System, i: int, q: int, kappa: float, corrected: float
-) -> None:
+def _central_scalar(rows: Rows, path: Path, system: System, i: int, q: int, kappa: float, corrected: float) -> None:
     theta = 0.0
     if rows.law[i, LOWER] > -np.inf:
         theta += path.dual[i] / (path.force[i] - rows.law[i, LOWER])
@@ -303,13 +299,9 @@ def longest_step(rows: Rows, path: Path, work: Array) -> float:
         if n == 1:
             f, df = path.force[lo], path.d_force[lo]
             if rows.law[lo, LOWER] > -np.inf:
-                best = min(
-                    best, _to_zero(f - rows.law[lo, LOWER], df), _to_zero(path.dual[lo], path.d_dual[lo])
-                )
+                best = min(best, _to_zero(f - rows.law[lo, LOWER], df), _to_zero(path.dual[lo], path.d_dual[lo]))
             if rows.law[lo, UPPER] < np.inf:
-                best = min(
-                    best, _to_zero(rows.law[lo, UPPER] - f, -df), _to_zero(path.other[lo], path.d_other[lo])
-                )
+                best = min(best, _to_zero(rows.law[lo, UPPER] - f, -df), _to_zero(path.other[lo], path.d_other[lo]))
             continue
         _scaled(rows, path, lo, n, x, y)
         for i in range(n):

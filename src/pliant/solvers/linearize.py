@@ -18,8 +18,9 @@ from pliant.solution import Solution
 from pliant.solvers.answer import judge
 from pliant.solvers.certificate import law_residual
 from pliant.solvers.directions import PerConstraint, over_all_rows
+from pliant.solvers.newton import natural_map
 from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY
+from pliant.solvers.rows import MOBILITY, Rows
 from pliant.solvers.saddle import Saddle
 from pliant.solvers.whiten import factor_inertia
 
@@ -121,9 +122,7 @@ class Linearization:
             for constraint, part in zip(self.problem.constraints, friction, strict=True)
         )
         value, rate_offset, stiffness, damping = parts
-        return Gradient(
-            out["velocity"], out["force"], value, rate_offset, stiffness, damping, tuple(tangents)
-        )
+        return Gradient(out["velocity"], out["force"], value, rate_offset, stiffness, damping, tuple(tangents))
 
     def operator(self, of: str = "velocity", wrt: str = "velocity") -> Any:
         """A block of the derivative as a scipy.sparse.linalg.LinearOperator; `rmatvec` is its transpose.
@@ -203,7 +202,7 @@ class Linearization:
 def linearize(problem: StepProblem, solution: Solution) -> Linearization:
     """The derivative of v1 and the constraint forces with respect to the data of the step, at a solution.
 
-    The solution may be one of `Coulomb` or of `Convex`: its residuals tell which. It must be solved; the
+    The solution may be one of `Coulomb` or of `Convex`: its forces tell which. It must be solved; the
     smaller its residual, the better the derivative.
     """
     if not isinstance(problem, StepProblem):
@@ -239,7 +238,7 @@ def _pieces_at(flat: Flat, solution: Solution) -> tuple[Pieces, Array]:
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)
     size = _rate_sizes(flat, solution.velocity)
-    lift = not law <= 2.0 * solution.residual + SLACK  # residual is that of the laws but for Convex
+    lift = _is_lifted(rows, force, rate)
     kept = law_residual(rows, force, rate, size, 1.0) if lift else law
     if not kept <= 2.0 * solution.residual + SLACK:
         raise InputError(
@@ -247,6 +246,12 @@ def _pieces_at(flat: Flat, solution: Solution) -> tuple[Pieces, Array]:
             f"the cone (residual {kept:.1e})"
         )
     return find_pieces(flat, rows, force, rate, size, lift=lift), rows.law[:, MOBILITY]
+
+
+def _is_lifted(rows: Rows, force: Array, rate: Array) -> bool:
+    """Whether the answer keeps the conditions of the cone, those of `Convex`, better than Coulomb's law."""
+    r = np.zeros(len(force))
+    return natural_map(rows, force, rate, 1.0, r) < natural_map(rows, force, rate, 0.0, r)
 
 
 def _check_shapes(problem: StepProblem, solution: Solution) -> None:

@@ -2,10 +2,10 @@
 
     scalar row   lambda = clip(lambda - y, low, high),                 y = rho / (1 + h a S)
     contact      lambda_n = max(0, lambda_n - y_n),  l = proj(l - t w) onto the disc of radius lambda_n,
-                 l_k = lambda_k / mu_k,  w_k = mu_k (p_k + R_k lambda_k + bias_k),  t = 1 / (h max_k mu_k^2 a_k)
+                 l_k = lambda_k / mu_k,  w_k = mu_k (p_k + R_k lambda_k + bias_k),  t = 1 / max_k mu_k^2 (h a_k + R_k)
 
-The scale 1 / (h a) decides who is active; the stiffness only enters the equations of the active rows, so the sets settle
-in a few rounds whatever K is. lift = 1 replaces p_n by p_n - |w|: the associated cone of `Convex`.
+The scale 1 / (h a) decides who is active; the stiffness only enters the equations of the active rows, so the sets
+settle in a few rounds whatever K is. lift = 1 replaces p_n by p_n - |w|: the associated cone of `Convex`.
 (Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like solution methods, 1991.)
 """
 
@@ -23,10 +23,10 @@ from pliant.solvers.rows import (
     REACH,
     START,
     UPPER,
+    Rows,
     clip,
     is_fixed,
     linearise,
-    Rows,
 )
 
 
@@ -149,12 +149,10 @@ def _linear_contact(
         k[i] = -force[i]
         z[j] = 0.0
         if mu > 0.0:
-            z[j] = force[i] / mu - scale * mu * (
-                p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS]
-            )
+            z[j] = force[i] / mu - scale * mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
             size += z[j] * z[j]
     size = np.sqrt(size)
-    if radius <= 0.0 or size == 0.0 and radius <= 0.0:
+    if radius <= 0.0:
         return
     if size <= radius:
         for j in range(1, n):

@@ -40,8 +40,9 @@ _log = logging.getLogger(__name__)
 
 ROUNDS = 40  # of linearisation: Newton's method, which needs a handful
 SLIP_ROUNDS = 10
-SETTLED = 1e-7  # change of the forces after which one round more would change only rounding
+SETTLED, NOISE = 1e-7, 1e-10  # changes after which one round more would change only rounding
 CUTS = 1e3, 1e6, np.inf  # largest slopes, in the scale of the forces
+FAR = 1e6  # bounds that need not be given, in the same scale: Clarabel would take them for infeasible
 # Asked of Clarabel, which stops where rounding ends its progress. Its residuals grow a little on the last steps:
 # held to less, it gives up at 1e-5. Steps shorter than its own 0.99 stay near the central path: two digits more.
 GAP, FEASIBILITY, STEP_FRACTION = 1e-16, 1e-9, 0.7
@@ -111,8 +112,7 @@ def cone_program(rows: Rows, free: Array, start: Array | None = None) -> Array |
     if not (np.all(np.isfinite(free)) and np.all(np.isfinite(force))):
         return None
     Z = _whitened(rows)
-    weight = np.sqrt(np.where(rows.law[:, MOBILITY] > 0.0, rows.law[:, MOBILITY], 1.0))
-    for _ in range(ROUNDS if np.any(rows.law[:, POWER]) else 1):
+    for _ in range(ROUNDS if rows.law[:, POWER].any() else 1):
         last = force.copy()
         program = _linearised(rows, Z, free, force)
         y = _solve(program)
@@ -120,10 +120,17 @@ def cone_program(rows: Rows, free: Array, start: Array | None = None) -> Array |
             return None
         force[program.row] = program.scale * y
         _move_inside(rows, force)
-        change = weight * np.abs(force - last)
-        if change.max(initial=0.0) <= SETTLED * (weight * np.abs(force)).max(initial=0.0):
+        if _settled(rows, force, last):
             break
     return force
+
+
+def _settled(rows: Rows, force: Array, last: Array) -> bool:
+    """Whether no force has changed by more than a little of itself, or very little of the largest impulse."""
+    reach = np.sqrt(rows.law[:, MOBILITY])
+    largest = (reach * np.abs(force)).max(initial=0.0)
+    little = np.divide(NOISE * largest, reach, out=np.zeros(len(force)), where=reach > 0.0)
+    return bool(np.all(np.abs(force - last) <= SETTLED * np.abs(force) + little))
 
 
 @kernel
@@ -220,7 +227,7 @@ def _clarabel(program: Program, size: float) -> Array:
 
     k, nv = program.Z.shape
     one = _diagonal(np.ones(k))
-    low, high = np.flatnonzero(program.low > -np.inf), np.flatnonzero(program.high < np.inf)
+    low, high = np.flatnonzero(program.low > -FAR * size), np.flatnonzero(program.high < FAR * size)
     inside = np.concatenate([np.zeros(0, np.int64), *program.cones])
     of_y = sparse.vstack([program.Z.T, -one[low], one[high], -one[inside]])
     of_x = sparse.vstack([_diagonal(-np.ones(nv)), sparse.csr_array((of_y.shape[0] - nv, nv))])

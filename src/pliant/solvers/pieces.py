@@ -87,8 +87,7 @@ def find_pieces(flat: Flat, rows: Rows, force: Array, rate: Array, size: Array, 
         answer = answer._replace(rate=rate - answer.slip)
     spring = _spring_at_force(answer, rows)
     slope = _slope(answer, spring)
-    deeper = _Spring(*np.maximum(spring, _spring_at_rate(answer)))
-    inside = _inside(answer, _slope(answer, deeper))
+    inside = _inside(answer, spring)
     held = inside[answer.head] & (answer.law[:, FRICTION] > 0.0)
     slip, stick = held & slides[answer.head], held & ~slides[answer.head]
     # A stiff row is divided by S, not by 1 + h a S: its Jacobian is left as it is, and rows that are
@@ -135,17 +134,6 @@ def _slides(answer: _Answer) -> Mask:
 
 def _one_sided(flat: Flat) -> Mask:
     return np.asarray((flat.kind == UNILATERAL) | (flat.kind == NORMAL))
-
-
-def _law_force(answer: _Answer) -> Array:
-    """The law at the rate, before any bound: c - S p, or k d^q (1 + alpha r) + b r; 0 on tangents."""
-    flat, out = answer.flat, np.zeros(len(answer.force))
-    i = np.flatnonzero((flat.kind != TANGENT) & (answer.law[:, POWER] == 0.0))
-    out[i] = answer.law[i, START] - answer.law[i, SLOPE] * answer.rate[i]
-    i = np.flatnonzero(answer.law[:, POWER] != 0.0)
-    r, d = (x[i] for x in _spring_at_rate(answer))
-    out[i] = flat.stiffness[i] * d ** flat.exponent[i] * (1.0 + flat.dissipation[i] * r) + flat.damping[i] * r
-    return out
 
 
 def _spring_at_rate(answer: _Answer) -> _Spring:
@@ -199,12 +187,27 @@ def _spring_slopes(answer: _Answer, spring: _Spring, i: Ints) -> tuple[Array, Ar
     return k * q * d ** (q - 1.0) * (1.0 + alpha * r), (k * d**q * alpha + flat.damping[i]) / flat.step
 
 
-def _inside(answer: _Answer, slope: Array) -> Mask:
+def _inside(answer: _Answer, spring: _Spring) -> Mask:
     """Whether lambda - y lies between the bounds: the row follows its law. False on tangents."""
     flat = answer.flat
-    y = (answer.force - _law_force(answer)) / (1.0 + flat.step * answer.law[:, MOBILITY] * slope)
+    deeper = _Spring(*np.maximum(spring, _spring_at_rate(answer)))
+    slope = _slope(answer, deeper)
+    y = _law_distance(answer, spring, deeper, slope) / (1.0 + flat.step * answer.law[:, MOBILITY] * slope)
     trial = answer.force - y
     return np.asarray((flat.kind != TANGENT) & (flat.lower < trial) & (trial < flat.upper))
+
+
+def _law_distance(answer: _Answer, spring: _Spring, deeper: _Spring, slope: Array) -> Array:
+    """rho of `rows.linearise`: S p + lambda - c; on power laws lambda - g, or where r at the force is the larger,
+    S times the difference of the two, which does not vanish with g."""
+    flat, out = answer.flat, np.zeros(len(answer.force))
+    i = np.flatnonzero((flat.kind != TANGENT) & (answer.law[:, POWER] == 0.0))
+    out[i] = answer.law[i, SLOPE] * answer.rate[i] + answer.force[i] - answer.law[i, START]
+    i = np.flatnonzero(answer.law[:, POWER] != 0.0)
+    r, d, free = deeper.r[i], deeper.d[i], -answer.rate[i] - np.maximum(flat.value[i], 0.0) / flat.step
+    g = flat.stiffness[i] * d ** flat.exponent[i] * (1.0 + flat.dissipation[i] * r) + flat.damping[i] * r
+    out[i] = np.where(spring.r[i] >= r, slope[i] * (spring.r[i] - free), answer.force[i] - g)
+    return out
 
 
 def _diagonal(hold: Array, drag: Array, where: Mask) -> Entries:
@@ -229,10 +232,7 @@ def _slip_entries(answer: _Answer, slip: Mask) -> list[Entries]:
         across = np.eye(d - 1) * rubs[:, None, :] - along
         radius, speed = (x[head, None, None] for x in (answer.force, answer.slip))
         full = speed + radius * flat.step * answer.law[head, REACH, None, None]
-        L = (
-            mu[:, :, None] / mu[:, None, :] * (along + speed / full * across)
-            + np.eye(d - 1) * ~rubs[:, None, :]
-        )
+        L = mu[:, :, None] / mu[:, None, :] * (along + speed / full * across) + np.eye(d - 1) * ~rubs[:, None, :]
         C = mu[:, :, None] * mu[:, None, :] * radius / full * across
         i, j = (np.broadcast_to(x, L.shape).ravel() for x in (k[:, :, None], k[:, None, :]))
         out.append((i, j, L.ravel(), C.ravel(), np.zeros(L.size)))

@@ -173,7 +173,7 @@ def power_rate_at(rows: Rows, i: int, force: float) -> float:
         new = r - (g - force) / slope if slope > 0.0 else low
         if not (low < new < high):
             new = 0.5 * (low + high)
-        if new == low or new == high or abs(new - r) <= 1e-16 * abs(r):
+        if new in (low, high) or abs(new - r) <= 1e-16 * abs(r):
             return new
         r = new
     return r
@@ -229,7 +229,7 @@ def clip(x: float, low: float, high: float) -> float:
 
 @kernel
 def project(rows: Rows, force: Array) -> None:
-    """Move forces into their bounds and cones, in place: a contact's tangents are scaled back, its normal only clipped."""
+    """Move forces into their bounds and cones, in place: tangents are scaled back, normals only clipped."""
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
         if hi - lo < 1:

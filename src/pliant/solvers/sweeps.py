@@ -19,10 +19,10 @@ from pliant.solvers.rows import (
     LOWER,
     START,
     UPPER,
+    Rows,
     clip,
     is_fixed,
     linearise,
-    Rows,
 )
 
 
@@ -179,9 +179,7 @@ def _slip_force(
             T[i - 1, i - 1] += mu * mu * (rows.law[lo + i, COMPLIANCE] + 1e-14 * W[i * n + i]) + s
             if T[i - 1, i - 1] == 0.0:
                 T[i - 1, i - 1] = 1.0
-            rhs[i - 1, 0] = (
-                -mu * (u[i] + rows.law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
-            )
+            rhs[i - 1, 0] = -mu * (u[i] + rows.law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
         solve_small(T, n - 1, rhs, 1)
         for i in range(1, n):
             l[again, i] = rhs[i - 1, 0] if rows.law[lo + i, FRICTION] > 0.0 else 0.0
