@@ -11,7 +11,7 @@ from pliant.solvers.formulation import Formulation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convex(Formulation):
-    """Always solvable, v unique; a body that slides at speed v is lifted by about h mu v per step.
+    """Always solvable, v unique; a body that slides at speed v is lifted by about h mu v.
 
     Newton from the warm start, then the interior path, which converges from anywhere.
     """

@@ -4,8 +4,8 @@ through degenerate piles for `Coulomb`.
     lambda in K,  u in K*,  lambda o u = kappa e,  kappa -> 0,      u = (p_n - q(lambda_n), w)
 
 K is the product of bounds and cones, q the law's rate at a force. cone = 1 adds the slip speed |w| to u_n with its
-derivative (de Saxce's bipotential), which turns the associated cone into Coulomb's law: no longer monotone, but the path
-still leads through contacts that hang between stick and slip, where active sets flicker. Steps after Mehrotra.
+derivative (de Saxce's bipotential), which turns the associated cone into Coulomb's law: no longer monotone, but the
+path still leads through contacts that hang between stick and slip, where active sets flicker. Steps after Mehrotra.
 """
 
 from typing import NamedTuple
