@@ -24,7 +24,23 @@ from pliant.solvers.interior import (
 )
 from pliant.solvers.linear import System, dense_direction, direction, factorize, make_system, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.rows import FRICTION, MOBILITY, OFFSET, SLOPE, Rows, project, rates, whitened_impulse
+from pliant.solvers.rows import (
+    EXPONENT,
+    FRICTION,
+    LOWER,
+    MOBILITY,
+    OFFSET,
+    POWER,
+    SLOPE,
+    START,
+    STIFFNESS,
+    UPPER,
+    VALUE,
+    Rows,
+    project,
+    rates,
+    whitened_impulse,
+)
 from pliant.solvers.sweeps import delassus_blocks, sweep
 from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
@@ -35,11 +51,12 @@ SETTLED = 1e-13  # one below which no factorization is
 # and on the interior path, where the distance from the rim is one.
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
+GROWTH = 1e4  # forces may be so many times what calls for them; beyond, they do not excuse a broken law
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
 # Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
 # Newton; each may take as many as BUDGET.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT = range(8)
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING = range(9)
 
 
 class Motion(NamedTuple):
@@ -50,7 +67,7 @@ class Motion(NamedTuple):
     v: Array  # (nv,)
     per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
     best: Array  # (m,)
-    tally: Array  # (8,)
+    tally: Array  # (9,)
 
 
 class Island(NamedTuple):
@@ -79,8 +96,9 @@ def make_island(
     nv, m = len(v0), len(rows.law)
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(8)
+    tally = np.zeros(9)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
+    tally[CEILING] = GROWTH * largest_cause(rows, per_row[0])
     moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
     return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
 
@@ -120,7 +138,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
         p[i], size[i] = s, t
     for j in range(v.size):
         v[j] += motion.free[j]
-    residual = law_residual(rows, force, p, size, lift)
+    residual = law_residual(rows, force, p, size, lift, motion.tally[CEILING])
     if residual < motion.tally[RESIDUAL]:
         motion.tally[RESIDUAL] = residual
         copy(force, motion.best)
@@ -336,6 +354,22 @@ def cancellation(rows: Rows, nv: int, force: Array) -> float:
     for j in range(nv):
         largest, left = max(largest, gross[j]), max(left, abs(net[j]))
     return largest / left
+
+
+def largest_cause(rows: Rows, free_rate: Array) -> float:
+    """The largest force that rates and deformations at the start call for [N].
+
+    Redundant rigid rows can carry any self-stress. One of 1e9 N where nothing asks for more than 1 N would hide every
+    broken law behind its own size.
+    """
+    law = rows.law
+    a = rows.step * law[:, MOBILITY]
+    stop = np.divide(np.abs(free_rate), a, out=np.zeros(len(law)), where=a > 0.0)
+    spring = np.clip(law[:, START], law[:, LOWER], law[:, UPPER])
+    power = law[:, POWER] > 0.0
+    spring[power] = law[power, STIFFNESS] * np.maximum(0.0, -law[power, VALUE]) ** law[power, EXPONENT]
+    spring[(law[:, FRICTION] > 0.0) | ~np.isfinite(spring)] = 0.0
+    return float(max(stop.max(initial=0.0), np.abs(spring).max(initial=0.0)))
 
 
 def solved(island: Island) -> bool:
