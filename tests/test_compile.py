@@ -64,9 +64,7 @@ def surroundings(folder: Path, **changes: str) -> dict[str, str]:
     """Environment of a process that finds the toy package in `folder` and keeps compiled code there."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_", "PLIANT_"))}
     base |= {"PYTHONPATH": f"{SOURCE}{os.pathsep}{folder}", "PLIANT_CACHE_DIR": str(folder / "cache")}
-    base |= {
-        "PYTHONDONTWRITEBYTECODE": "1"
-    }  # else two edits within a second leave a stale .pyc of Python's own
+    base |= {"PYTHONDONTWRITEBYTECODE": "1"}  # else two edits within a second leave a stale .pyc of Python's own
     return {k: v for k, v in (base | changes).items() if v != "UNSET"}
 
 
@@ -115,9 +113,7 @@ def test_settings_that_change_the_code_change_the_key(toy):
 
 
 def test_without_jit_a_kernel_is_the_plain_function(toy):
-    code = (
-        "from toy.caller import total; import types; assert isinstance(total, types.FunctionType)\n" + REPORT
-    )
+    code = "from toy.caller import total; import types; assert isinstance(total, types.FunctionType)\n" + REPORT
     assert run(toy, code, NUMBA_DISABLE_JIT="1").stdout.split() == ["12.0", "0", "0"]
     assert not (toy / "cache").exists()
 
@@ -178,9 +174,7 @@ def test_processes_share_a_cold_cache(toy):
     environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{toy}"}
     environment |= {"PLIANT_CACHE_DIR": str(toy / "cache")}
     command = [sys.executable, "-c", REPORT]
-    started = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)
-    ]
+    started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     answers = [process.communicate()[0].split() for process in started]
     assert [answer[0] for answer in answers] == ["12.0"] * 3
     assert run(toy).stdout.split()[1] == "0"

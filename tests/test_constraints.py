@@ -145,9 +145,7 @@ def test_no_contacts(jacobian, friction, d):
     assert (built.count, built.dimension, built.rows) == (0, d, 0)
 
 
-@pytest.mark.parametrize(
-    "built", [*(scalar(kind) for kind in KINDS), contact()], ids=lambda c: type(c).__name__
-)
+@pytest.mark.parametrize("built", [*(scalar(kind) for kind in KINDS), contact()], ids=lambda c: type(c).__name__)
 def test_constraints_are_values(built):
     with pytest.raises(AttributeError):
         built.name = "other"
@@ -228,9 +226,7 @@ def test_scalar_kinds_refuse(kind, change, says):
 
 
 @pytest.mark.parametrize("kind", [Bilateral, Clipped])
-@pytest.mark.parametrize(
-    "law", [Law(1.0, exponent=1.5), Law(1.0, dissipation=0.1), Law(exponent=[1.0, 1.0, 2.0])]
-)
+@pytest.mark.parametrize("law", [Law(1.0, exponent=1.5), Law(1.0, dissipation=0.1), Law(exponent=[1.0, 1.0, 2.0])])
 def test_only_unilateral_rows_take_power_laws(kind, law):
     with pytest.raises(InputError, match=f"{kind.__name__}: law must be linear .*Unilateral"):
         scalar(kind, law=law)

@@ -45,9 +45,7 @@ def block_on_ramp(mu: float) -> pliant.StepProblem:
 def sliding_point(speed: float, mu: float, **options: Any) -> pliant.StepProblem:
     """1 kg on the flat, moving along both tangents."""
     contact = pliant.Contact(np.eye(3)[None, [2, 0, 1]], [-1e-5], pliant.Law(1e6, 1.0), mu, **options)
-    return pliant.StepProblem(
-        np.ones(3), [0.6 * speed, 0.8 * speed, -0.1], [0.0, 0.0, -GRAVITY], 0.01, [contact]
-    )
+    return pliant.StepProblem(np.ones(3), [0.6 * speed, 0.8 * speed, -0.1], [0.0, 0.0, -GRAVITY], 0.01, [contact])
 
 
 def test_three_spring_beam_rests_on_the_middle_one():
@@ -123,9 +121,7 @@ def test_contradictory_pair_matches_fractions():
     assert_exact(exact.forces[0], -S * velocity)
     assert_exact(exact.forces[1], pull - S * velocity)
     # Forces of 5e11 N oppose each other: 1e-16 of them is 3e-8 of the impulse, and that is allowed.
-    velocity_off, impulse_off = agreement(
-        problem.flat(), *rounded(exact)[:1], 0.01 * rounded(exact)[1].sum(), exact
-    )
+    velocity_off, impulse_off = agreement(problem.flat(), *rounded(exact)[:1], 0.01 * rounded(exact)[1].sum(), exact)
     assert velocity_off < 1
     assert impulse_off < 1
 
@@ -145,9 +141,7 @@ def test_redundant_rigid_contacts_keep_the_given_share():
 def test_power_law_satisfies_its_equation():
     K, p, alpha, B, h, gap = 1e9, 1.5, 0.4, 3.0, 1e-3, -1e-6
     law = pliant.Law(K, B, exponent=p, dissipation=alpha)
-    exact = from_nothing(
-        pliant.StepProblem([1.0], [-0.2], [-9.81], h, [pliant.Unilateral([[1.0]], [gap], law)])
-    )
+    exact = from_nothing(pliant.StepProblem([1.0], [-0.2], [-9.81], h, [pliant.Unilateral([[1.0]], [gap], law)]))
     assert exact.residual < 1e-40
     velocity, forces = rounded(exact)
     depth = -gap - h * velocity[0]

@@ -135,9 +135,7 @@ def test_padding_adds_inert_rows_and_free_velocities():
     problem = mixed()
     flat, nv, m = problem.flat(), problem.nv, problem.rows
     nb, nnz, nnz_mass = len(flat.block_ptr) - 1, len(flat.jac_idx), len(flat.mass_idx)
-    padded = problem.flat(
-        rows=m + 3, velocities=nv + 2, blocks=nb + 7, entries=nnz + 4, mass_entries=nnz_mass + 5
-    )
+    padded = problem.flat(rows=m + 3, velocities=nv + 2, blocks=nb + 7, entries=nnz + 4, mass_entries=nnz_mass + 5)
     assert padded.velocity.tolist() == [*flat.velocity, 0.0, 0.0]
     assert padded.force.tolist() == [*flat.force, 0.0, 0.0]
     assert padded.mass_ptr.tolist() == [*flat.mass_ptr, nnz_mass + 1, nnz_mass + 2]

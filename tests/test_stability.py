@@ -87,3 +87,74 @@ def test_energy_never_grows(solver, system):
         growth = after.energies().sum() - system.energies().sum()
         assert growth <= ROUNDINGS * system.rounding(solution)
         system, before = after, solution
+
+
+@same
+@given(st.floats(-3, 3), stiffness, damping, steps, deflections, entries)
+def test_spring_damper_is_an_implicit_euler_step(decades, K, B, h, phi, v):
+    """m (v1 - v0) = -h (K phi1 + B v1), phi1 = phi0 + h v1, in fractions."""
+    m = 10.0**decades
+    velocity, force = spring_damper(m, K, B, h, phi, v)
+    m_, K_, B_, h_, phi_, v_ = map(Fraction, (m, K, B, h, phi, v))
+    whole = m_ + h_ * B_ + h_**2 * K_
+    expected = (m_ * v_ - h_ * K_ * phi_) / whole
+    allowed = Fraction(1e-12) * (abs(v_) + h_ * K_ * abs(phi_) / whole)
+    assert abs(Fraction(velocity) - expected) <= allowed
+    assert abs(Fraction(force) - m_ * (expected - v_) / h_) <= m_ * allowed / h_
+
+
+def spring_damper(m: float, K: float, B: float, h: float, phi: float, v: float) -> tuple[float, float]:
+    """Velocity and force at the end of the step of one mass on one spring with a damper."""
+    spring = pliant.Bilateral([[1.0]], [phi], pliant.Law(K, B))
+    solution = pliant.solve(pliant.StepProblem([m], [v], [0.0], h, [spring]))
+    return float(solution.velocity[0]), float(solution.forces[0][0])
+
+
+def amplification(m: float, K: float, B: float, h: float) -> float:
+    """How much a step may stretch a state (sqrt(K) phi, sqrt(m) v): its norm is the root of twice the energy."""
+    columns = []
+    for phi, v in ((1.0 / np.sqrt(K), 0.0), (0.0, 1.0 / np.sqrt(m))):
+        v1, force = spring_damper(m, K, B, h, phi, v)
+        # phi1 from the force: phi0 + h v1 would be all rounding once the spring has nearly gone
+        columns.append([-np.sqrt(K) * (force + B * v1) / K, np.sqrt(m) * v1])
+    return float(np.linalg.norm(np.array(columns).T, 2))
+
+
+@pytest.mark.parametrize("damping_ratio", [0.0, 1e-3, 1.0, 30.0])  # h B / m
+@pytest.mark.parametrize("h", [1e-6, 1e-2, 1.0])
+def test_amplification_vanishes_as_springs_stiffen(h, damping_ratio):
+    """1/D [[1 + b, k], [-k, 1]], k^2 = h^2 K / m, b = h B / m, D = 1 + b + k^2: as 1/k."""
+    m, b = 2.0, damping_ratio
+    found = []
+    for k in 10.0 ** np.arange(-2, 8):
+        found.append(amplification(m, m * (k / h) ** 2, m * b / h, h))
+        step = np.array([[1 + b, k], [-k, 1]]) / (1 + b + k**2)
+        assert found[-1] == pytest.approx(np.linalg.norm(step, 2), rel=1e-12)
+    assert max(found) <= 1.0 + 1e-12
+    assert found[-1] < 1e-6
+
+
+@same
+@given(damping.filter(bool), steps, st.floats(-2, 6).map(lambda x: 10.0**x), entries)
+def test_dry_friction_stops_and_never_drives(B, h, limit, v):
+    """lambda = clip(-B v1, -limit, limit) on a mass of 1 kg: slides, then creeps at limit / B, never back."""
+    friction = pliant.Clipped([[1.0]], [0.0], pliant.Law(0.0, B), -limit, limit)
+    solution = pliant.solve(pliant.StepProblem([1.0], [v], [0.0], h, [friction]))
+    slides = B * (abs(v) - h * limit) > limit
+    expected = abs(v) - h * limit if slides else abs(v) / (1 + h * B)
+    v1, force = float(solution.velocity[0]), float(solution.forces[0][0])
+    assert v1 == pytest.approx(np.sign(v) * expected, rel=1e-12, abs=1e-15 * abs(v))
+    assert force * v1 <= 0.0
+    assert abs(force) <= limit
+
+
+@EVERY_SOLVER
+@same
+@given(system=systems())
+def test_dissipation_is_what_the_forces_did(solver, system):
+    """Kinetic energy lost = work done against the forces + 1/2 |v1 - v0|_M^2, the scheme's own share."""
+    solution = pliant.solve(system.problem(), solver)
+    change = solution.velocity - system.velocity
+    work = solution.impulse @ solution.velocity
+    lost = system.energies()[0] - system.after(solution).energies()[0]
+    assert lost == pytest.approx(change @ system.mass @ change / 2 - work, abs=30 * system.rounding(solution))

@@ -28,5 +28,7 @@ print(cache_misses())
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_a_second_process_compiles_nothing():
     misses = [int(subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout)]
-    misses.append(int(subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout))
+    misses.append(
+        int(subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout)
+    )
     assert misses[1] == 0

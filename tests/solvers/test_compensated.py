@@ -61,9 +61,7 @@ def exact_products(val: Array, x: Array) -> list[Fraction]:
 
 def within_two_precisions(computed: float, exact: Fraction, size: float) -> bool:
     """The bound of the paper: a rounding of the result, and n^2 roundings of roundings of the terms."""
-    return abs(Fraction(computed) - exact) <= Fraction(2.0**-52) * abs(exact) + Fraction(1e-29) * Fraction(
-        size
-    )
+    return abs(Fraction(computed) - exact) <= Fraction(2.0**-52) * abs(exact) + Fraction(1e-29) * Fraction(size)
 
 
 def test_row_products_are_those_of_twice_the_precision():

@@ -63,9 +63,7 @@ def test_symmetric_and_general_factors_agree():
     rng = np.random.default_rng(10)
     system = pile(rng, True)
     b = rng.standard_normal(system.size)
-    assert np.allclose(
-        Factored(system, True).solve(b), Factored(system, False).solve(b), rtol=1e-11, atol=0.0
-    )
+    assert np.allclose(Factored(system, True).solve(b), Factored(system, False).solve(b), rtol=1e-11, atol=0.0)
 
 
 @pytest.mark.parametrize("shape", [chain, pile])

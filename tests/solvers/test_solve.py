@@ -144,8 +144,8 @@ def test_bilateral_rows_cost_one_linear_solve(name, solver):
         problems = [PROBLEMS[name]()]
     for problem in problems:
         solution = pliant.solve(problem, solver)
-        assert np.all(solution.islands.factorizations == 1)
-        assert np.all(solution.islands.iterations == 1)
+        assert np.all(solution.islands.factorizations <= 1)  # 0 where no force is needed
+        assert np.all(solution.islands.iterations <= 1)
 
 
 # Anytime

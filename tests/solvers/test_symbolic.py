@@ -69,8 +69,7 @@ def test_fronts_form_a_tree(shape):
 
 def test_chains_have_linear_fill():
     small, large = (
-        analyze(*chain(np.random.default_rng(3), True, n).structure)
-        for n in (sized(100, 50), sized(400, 200))
+        analyze(*chain(np.random.default_rng(3), True, n).structure) for n in (sized(100, 50), sized(400, 200))
     )
     assert large.size <= 4.2 * small.size
     assert np.diff(large.row_ptr).max() <= 24
@@ -142,9 +141,7 @@ def test_a_block_of_too_many_rows_is_refused():
 
 @pytest.mark.skipif(PURE_PYTHON, reason="measures nothing of interest")
 def test_arrays_are_what_the_compiled_kernels_were_made_for():
-    dense, scattered = (
-        analyze(*shape(np.random.default_rng(12), True).structure) for shape in (robot, chain)
-    )
+    dense, scattered = (analyze(*shape(np.random.default_rng(12), True).structure) for shape in (robot, chain))
     for pattern in (dense, scattered):
         for array in pattern[3:]:
             assert array.dtype == np.int64

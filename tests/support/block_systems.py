@@ -83,9 +83,7 @@ def body_mass(bodies: int, rng: np.random.Generator) -> Any:
     """Diagonal translation, full rotational inertia."""
     A = rng.standard_normal((bodies, 3, 3))
     inertia = A @ A.transpose(0, 2, 1) + np.eye(3)
-    return sparse.block_diag(
-        [part for k in range(bodies) for part in (2.0 * np.eye(3), inertia[k])], format="csr"
-    )
+    return sparse.block_diag([part for k in range(bodies) for part in (2.0 * np.eye(3), inertia[k])], format="csr")
 
 
 def contacts(pairs: Any, bodies: int, d: int, rng: np.random.Generator, symmetric: bool) -> BlockSystem:

@@ -98,7 +98,5 @@ def _ratio(actual: Any, allowed: Any) -> Any:
     """actual / allowed, 0/0 = 0; infinite where nothing was allowed, and for NaN."""
     actual, allowed = np.asarray(actual, dtype=float), np.asarray(allowed, dtype=float)
     beyond = np.where(actual == 0.0, 0.0, np.inf)
-    ratio = np.nan_to_num(
-        np.divide(actual, allowed, out=beyond, where=allowed > 0.0), nan=np.inf, posinf=np.inf
-    )
+    ratio = np.nan_to_num(np.divide(actual, allowed, out=beyond, where=allowed > 0.0), nan=np.inf, posinf=np.inf)
     return ratio if ratio.ndim else float(ratio)

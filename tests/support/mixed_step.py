@@ -19,12 +19,8 @@ def mixed(seed: int = 0, nv: int = 7, *, sparse_rows: bool = False, mass: str = 
         return sparse.csr_array(full.reshape(-1, nv)) if sparse_rows else full
 
     constraints: list[Constraint] = [
-        Bilateral(
-            rows(3), rng.normal(size=3), Law(1e15, [1.0, 2.0, 3.0]), name="weld", curvature=[1.0, 2.0, 3.0]
-        ),
-        Contact(
-            rows(4, 3), rng.normal(size=4), Law(1e9, 1.0, exponent=1.5, dissipation=0.3), 0.5, rate_offset=0.1
-        ),
+        Bilateral(rows(3), rng.normal(size=3), Law(1e15, [1.0, 2.0, 3.0]), name="weld", curvature=[1.0, 2.0, 3.0]),
+        Contact(rows(4, 3), rng.normal(size=4), Law(1e9, 1.0, exponent=1.5, dissipation=0.3), 0.5, rate_offset=0.1),
         Clipped(rows(2), np.zeros(2), Law(0.0, 1e6), [-np.inf, 1.0], [1.0, 2.0], ids=[7, 9]),
         Unilateral(rows(2), rng.normal(size=2), Law(3.0, exponent=[1.0, 2.0]), rate_offset=[0.1, -0.0]),
         Bilateral(rows(0), [], Law()),

@@ -1,7 +1,8 @@
 """The natural map of the laws: how far forces are from them, and on which side of each kink.
 
     linear law   y = (S p1 + lambda - c) / (1 + h a S)
-    power law    y = (lambda - g(p1)) / (1 + h a S),  S = -dg/dp1 at the larger of d1(p1) and d(g = lambda)
+    power law    with d' where g = lambda: y = (lambda - g(p1)) / (1 + h a S(d1)) if d1 >= d', else
+                 y = S(d') (p1 - p') / (1 + h a S(d')), p' the rate that leads to d';  S = -dg/dp1
     bilateral    r = y
     one-sided    r = lambda - max(0, lambda - y)
     clipped      r = lambda - clip(lambda - y, lo, hi)
@@ -26,7 +27,7 @@ import numpy as np
 from flint import arb
 
 from tests.support.extended import Block, Extended, Reference, midpoints
-from tests.support.power import penetration
+from tests.support.power import penetration, polished
 
 # Sides of the kinks, one integer per row. All rows of a contact share it: LOW open, INSIDE stick, HIGH slip.
 LOW, INSIDE, HIGH = -1, 0, 1
@@ -54,9 +55,7 @@ class NaturalMap:
         if not counts.any():
             return 0.0
         speed = np.abs(x.G_double) @ np.abs(self.velocity.astype(float)) + np.abs(x.flat.offset)
-        scale = np.where(
-            counts, np.maximum(size, _push(self.slope, x.flat.step * x.a.astype(float)) * speed), 0.0
-        )
+        scale = np.where(counts, np.maximum(size, _push(self.slope, x.flat.step * x.a.astype(float)) * speed), 0.0)
         largest = np.zeros(x.islands.max() + 1)
         np.maximum.at(largest, x.islands, scale)
         F = largest[x.islands]
@@ -117,9 +116,14 @@ def norm(vector: Extended) -> Any:
 def _power_row(x: Reference, i: int, p: Any, force: Any) -> tuple[Any, float]:
     law, double = x.power_law(i), x.power_law_double(i)
     d = max_extended(arb(0), -(arb(x.flat.value[i]) + x.h * p))
+    at_force = penetration(double, max(float(force), 0.0))
     # The slope only scales the residual: a double will do.
-    slope = x.flat.step * double.slope(max(float(d), penetration(double, float(force))))
-    return (force - law.force(d)) / (1 + x.h * x.a[i] * slope), slope
+    slope = x.flat.step * double.slope(max(float(d), at_force))
+    miss = force - law.force(d)
+    if at_force > float(d) and slope > 0.0:
+        root = polished(law, max_extended(arb(0), force), arb(at_force))
+        miss = slope * (p + (arb(x.flat.value[i]) + root) / x.h) + (force if float(force) < 0.0 else 0)
+    return miss / (1 + x.h * x.a[i] * slope), slope
 
 
 def max_extended(a: Any, b: Any) -> Any:

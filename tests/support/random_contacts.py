@@ -73,11 +73,7 @@ def _jacobian(rng: Rng, bodies: _Bodies, body: int) -> Array:
     else:
         between = bodies.place[body] - bodies.place[other]
         normal = _unit(_unit(between) + 0.3 * rng.normal(size=3))
-        point = (
-            bodies.place[other]
-            + between * rng.uniform(0.3, 0.7)
-            + 0.3 * bodies.radius[body] * rng.normal(size=3)
-        )
+        point = bodies.place[other] + between * rng.uniform(0.3, 0.7) + 0.3 * bodies.radius[body] * rng.normal(size=3)
     frame = _frame(normal)
     _attach(rows, bodies, body, frame, point, 1.0)
     if other >= 0:

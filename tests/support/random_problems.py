@@ -155,9 +155,7 @@ def _damping(rng: Rng, n: int) -> Array:
     """[N s/m]: none, or from 1e-3 to 1e9."""
     if rng.random() < 0.5:
         return np.zeros(n)
-    return np.asarray(
-        10.0 ** (rng.uniform(-3, 4, size=n) + (rng.uniform(0, 5) if rng.random() < 0.3 else 0.0))
-    )
+    return np.asarray(10.0 ** (rng.uniform(-3, 4, size=n) + (rng.uniform(0, 5) if rng.random() < 0.3 else 0.0)))
 
 
 def _law(rng: Rng, n: int, *, power: bool = False) -> pliant.Law:
@@ -228,9 +226,7 @@ def _contact(pool: _Pool, d: int, left: int, strong: float) -> pliant.Contact:
     friction = _friction(pool, jacobian, strong)
     tangent, stretch = None, np.zeros((n, d - 1))
     if rng.random() < 0.25:
-        tangent = pliant.Law(
-            10.0 ** rng.uniform(0, 15), 10.0 ** rng.uniform(-3, 4) if rng.random() < 0.5 else 0.0
-        )
+        tangent = pliant.Law(10.0 ** rng.uniform(0, 15), 10.0 ** rng.uniform(-3, 4) if rng.random() < 0.5 else 0.0)
         stretch = rng.normal(size=(n, d - 1)) * pool.weight / tangent.stiffness
     G = _maybe_sparse(rng, jacobian)
     return pliant.Contact(G, gaps, law, friction, tangent_law=tangent, stretch=stretch, rate_offset=offsets)

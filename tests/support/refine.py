@@ -233,9 +233,7 @@ def _stiff(x: Reference, block: Block, j: int) -> Any:
     return RIGID / ha if float(ha) > 0.0 else arb(0)
 
 
-def _slip_law(
-    x: Reference, block: Block, it: _Iterate, k_n: Any, H_n: Any, convex: bool
-) -> tuple[Extended, Extended]:
+def _slip_law(x: Reference, block: Block, it: _Iterate, k_n: Any, H_n: Any, convex: bool) -> tuple[Extended, Extended]:
     """lambda = k - H p of a slipping contact, linearised: (E^-1) l + l ds = -b, u . l = lambda_n.
 
     b = mu p + shift, E^-1 = s + mu^2/S; so l = -P b + E u / (u' E u) lambda_n, P = E - E u u' E / (u' E u).

@@ -47,9 +47,9 @@ class Coulomb(Formulation):
 
     @staticmethod
     def _exact(island: Island, force: Array) -> None:
-        for search in (1.0, 0.0):
+        for search in (True, False):
             if not solved(island) and is_rigid(island):
-                exact_newton(island, force, 10.0, search)
+                exact_newton(island, force, 10, search)
 
     def _from_convex(self, island: Island, force: Array) -> None:
         """Newton from the answer of the convex program, which can always be had."""

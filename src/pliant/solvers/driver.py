@@ -18,18 +18,20 @@ from pliant.solvers.engine import (
     FACTORIZATIONS,
     INSIDE,
     ITERATIONS,
+    LINEAR,
     RESIDUAL,
     Island,
     cancellation,
     exact_newton,
     finish,
     make_island,
+    solve_linear,
     solved,
 )
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.oracle import fall_back
-from pliant.solvers.rows import make_rows
+from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
 
@@ -40,6 +42,7 @@ SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask 
 CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 
 
+@np.errstate(all="ignore")  # what overflows is a status
 def solve(
     problem: StepProblem,
     solver: Formulation | None = None,
@@ -101,26 +104,34 @@ def _solve_island(
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
     island = _prepare(flat, inertia, solver)
-    solver._run(island, force)
-    if len(force) + len(velocity) <= EXACT_UNKNOWNS:
-        _make_exact(island, solver, force)
+    if island.motion.tally[LINEAR]:
+        solve_linear(island, force)
+    else:
+        solver._run(island, force)
+        if len(force) + len(velocity) <= EXACT_UNKNOWNS:
+            _make_exact(island, solver, force)
     status = Status.SOLVED
     if not solved(island):
         helped = solver.max_iterations > 1 and fall_back(island, force)
         status = Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
-    if not (np.all(np.isfinite(force)) and np.all(np.isfinite(island.motion.v))):
+    if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
     velocity[:] = island.motion.v
     return island.motion.tally, status
+
+
+def _sane(numbers: Array) -> bool:
+    """Whether they are finite, and their squares too, of which residuals are made."""
+    return bool(np.all(np.abs(numbers) < 1e150))
 
 
 def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
     """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
     cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
     limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
-    for search in (0.0, 1.0):
+    for search in (False, True):
         if (cancels or island.motion.tally[RESIDUAL] > limit) and solver.max_iterations > 1:
-            exact_newton(island, force, 30.0, search)
+            exact_newton(island, force, 30, search)
             finish(island, force)
         cancels = False
 
@@ -154,6 +165,8 @@ def _conclude(
     momentum, law, impulse, rates = judge(flat, inertia, force, velocity, islands.row_island)
     order = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
     status = next((s for s in order if s in islands.status), Status.SOLVED)
+    if not _sane(velocity):
+        status = Status.NON_FINITE
     return Solution(
         velocity=velocity,
         forces=problem.split(force),

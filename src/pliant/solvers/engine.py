@@ -22,7 +22,16 @@ from pliant.solvers.interior import (
     scale_contacts,
     start_path,
 )
-from pliant.solvers.linear import System, dense_direction, direction, factorize, make_system, push_forces
+from pliant.solvers.linear import (
+    Dense,
+    System,
+    dense_direction,
+    direction,
+    factorize,
+    make_dense,
+    make_system,
+    push_forces,
+)
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.rows import (
     EXPONENT,
@@ -52,11 +61,12 @@ SETTLED = 1e-13  # one below which no factorization is
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
 GROWTH = 1e4  # forces may be so many times what calls for them; beyond, they do not excuse a broken law
+FEW_UNKNOWNS = 60
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
 # Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
 # Newton; each may take as many as BUDGET.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING = range(9)
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING, LINEAR = range(10)
 
 
 class Motion(NamedTuple):
@@ -67,7 +77,7 @@ class Motion(NamedTuple):
     v: Array  # (nv,)
     per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
     best: Array  # (m,)
-    tally: Array  # (9,)
+    tally: Array  # (10,)
 
 
 class Island(NamedTuple):
@@ -96,9 +106,10 @@ def make_island(
     nv, m = len(v0), len(rows.law)
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(9)
+    tally = np.zeros(10)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
     tally[CEILING] = GROWTH * largest_cause(rows, per_row[0])
+    tally[LINEAR] = is_linear(rows)
     moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
     return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
 
@@ -199,7 +210,7 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
         if done:
             gained = new < 0.3 * residual
             if not gained:
-                if anew or tally[RESIDUAL] < SETTLED:
+                if anew or tally[LINEAR] != 0.0 or tally[RESIDUAL] < SETTLED:
                     break
                 copy(motion.best, force)
                 new = settle(rows, island.inertia, motion, lift, force)
@@ -300,24 +311,31 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
             x[j] += step * dx[j]
 
 
-@kernel
-def exact_newton(island: Island, force: Array, most: float, search: float) -> None:
+def exact_newton(island: Island, force: Array, most: int, search: bool) -> None:
     """Newton by a pivoted dense factorization of velocities and forces at once, from the best forces: for rows that are
     redundant and contradict each other, whose forces no sparse elimination tells apart."""
+    dense = make_dense(island.rows, len(island.motion.v))
+    _exact_newton(island, dense, force, float(most), float(search))
+
+
+@kernel
+def _exact_newton(island: Island, dense: Dense, force: Array, most: float, search: float) -> None:
     rows, system, motion = island.rows, island.system, island.motion
     tally = motion.tally
-    df, dp = motion.per_row[4], motion.per_row[5]
+    p, df, dp = motion.per_row[1], motion.per_row[4], motion.per_row[5]
     tally[PRECISE], tally[RESIDUAL] = 1.0, np.inf
     copy(motion.best, force)
     residual, stalls = settle(rows, island.inertia, motion, island.lift, force), 0
-    for _ in range(int(most)):
+    for k in range(int(most)):
         if residual == 0.0 or stalls > 3 or tally[EXACT] >= tally[BUDGET]:
             return
-        linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
-        merit = natural_map(rows, force, motion.per_row[1], island.lift, motion.per_row[3])
-        tally[EXACT] += 1
-        tally[FACTORIZATIONS] += 1
-        if not dense_direction(rows, system, df):
+        linearise_blocks(rows, force, p, island.lift, system)
+        merit = natural_map(rows, force, p, island.lift, motion.per_row[3])
+        anew = k == 0 or tally[LINEAR] == 0.0
+        if anew:
+            tally[EXACT] += 1
+            tally[FACTORIZATIONS] += 1
+        if not dense_direction(rows, system, dense, anew, df):
             return
         whitened_impulse(rows, df, motion.x)
         rates(rows, motion.x, dp)
@@ -354,6 +372,21 @@ def cancellation(rows: Rows, nv: int, force: Array) -> float:
     for j in range(nv):
         largest, left = max(largest, gross[j]), max(left, abs(net[j]))
     return largest / left
+
+
+def solve_linear(island: Island, force: Array) -> None:
+    """One linear solve, refined on its factors: dense where they are few, or too stiff for the sparse ones."""
+    if len(force) + len(island.motion.v) <= FEW_UNKNOWNS or is_rigid(island):
+        exact_newton(island, force, 12, False)
+    else:
+        newton(island, force, 5.0, 0.0, 1.0)
+    finish(island, force)
+
+
+def is_linear(rows: Rows) -> bool:
+    """Whether every row is a spring without bounds: one linear solve gives the answer."""
+    law = rows.law
+    return bool(len(rows.block_ptr) == len(law) + 1 and np.all(np.isinf(law[:, LOWER]) & np.isinf(law[:, UPPER])))
 
 
 def largest_cause(rows: Rows, free_rate: Array) -> float:

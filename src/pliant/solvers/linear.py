@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.solvers.assemble import assemble
 from pliant.solvers.dense import dense_factor, dense_solve
 from pliant.solvers.factor import factor
@@ -160,19 +160,50 @@ def direction(rows: Rows, pattern: Pattern, system: System, x: Array, df: Array)
             df[lo + i] = s
 
 
+class Dense(NamedTuple):
+    """The factors of [[I, -h Z'], [C Z, B]], without any least compliance."""
+
+    A: Array  # (nv + m, nv + m)
+    exchange: Ints
+    row_scale: Array
+    col_scale: Array
+    rhs: Array
+
+
+def make_dense(rows: Rows, nv: int) -> Dense:
+    """Set room aside."""
+    n = nv + len(rows.law)
+    return Dense(np.zeros((n, n)), np.zeros(n, np.int64), np.zeros(n), np.zeros(n), np.zeros(n))
+
+
 @kernel
-def dense_direction(rows: Rows, system: System, df: Array) -> bool:
-    """df from [[I, -h Z'], [C Z, B]] (dx, df) = (0, k) as it stands, without any least compliance."""
-    m, nv = df.size, 0
-    for e in range(rows.ptr[m]):
-        nv = max(nv, rows.idx[e] + 1)
-    A, rhs = np.zeros((nv + m, nv + m)), np.zeros(nv + m)
+def dense_direction(rows: Rows, system: System, dense: Dense, anew: bool, df: Array) -> bool:
+    """df from [[I, -h Z'], [C Z, B]] (dx, df) = (0, k), on new factors if `anew`; False: there are none."""
+    A, rhs, m = dense.A, dense.rhs, df.size
+    nv = rhs.size - m
+    if anew and not _dense_factors(rows, system, dense, nv):
+        return False
+    for i in range(nv):
+        rhs[i] = 0.0
+    for i in range(m):
+        rhs[nv + i] = system.k[i]
+    dense_solve(A, dense.exchange, dense.row_scale, dense.col_scale, rhs)
+    for i in range(m):
+        df[i] = rhs[nv + i]
+    return True
+
+
+@kernel
+def _dense_factors(rows: Rows, system: System, dense: Dense, nv: int) -> bool:
+    A = dense.A
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 0.0
     for j in range(nv):
         A[j, j] = 1.0
     for b in range(rows.block_ptr.size - 1):
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(n):
-            rhs[nv + lo + i] = system.k[lo + i]
             for e in range(rows.ptr[lo + i], rows.ptr[lo + i + 1]):
                 A[rows.idx[e], nv + lo + i] = -rows.step * rows.val[e]
             for j in range(n):
@@ -180,11 +211,4 @@ def dense_direction(rows: Rows, system: System, df: Array) -> bool:
                 c = system.C[q + i * n + j]
                 for e in range(rows.ptr[lo + j], rows.ptr[lo + j + 1]):
                     A[nv + lo + i, rows.idx[e]] += c * rows.val[e]
-    exchange, row_scale, col_scale = np.empty(nv + m, np.int64), np.empty(nv + m), np.empty(nv + m)
-    failed, _ = dense_factor(A, exchange, row_scale, col_scale)
-    if failed >= 0:
-        return False
-    dense_solve(A, exchange, row_scale, col_scale, rhs)
-    for i in range(m):
-        df[i] = rhs[nv + i]
-    return True
+    return dense_factor(A, dense.exchange, dense.row_scale, dense.col_scale)[0] < 0
