@@ -73,7 +73,7 @@ def _moved(constraint: Any, travel: Array, stretch: Array | None) -> Any:
     if isinstance(constraint, pliant.Contact):
         options = {} if stretch is None else {"stretch": stretch}
         gap = constraint.gap + G[:, 0] @ travel
-        return pliant.Contact(G, gap, law, constraint.friction, tangent_law=constraint.tangent_law, **options)
+        return pliant.Contact(G, gap, law, constraint.friction, tangent_law=constraint.tangent_law, **options)  # type: ignore[arg-type]
     value = constraint.value + G @ travel
     if isinstance(constraint, pliant.Clipped):
         return pliant.Clipped(G, value, law, constraint.lower, constraint.upper)
