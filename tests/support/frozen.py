@@ -71,9 +71,9 @@ def _moved(constraint: Any, travel: Array, stretch: Array | None) -> Any:
     """The constraint after `travel` = h v1."""
     G, law = constraint.jacobian, constraint.law
     if isinstance(constraint, pliant.Contact):
-        options = {} if stretch is None else {"stretch": stretch}
+        options: dict[str, Any] = {} if stretch is None else {"stretch": stretch}
         gap = constraint.gap + G[:, 0] @ travel
-        return pliant.Contact(G, gap, law, constraint.friction, tangent_law=constraint.tangent_law, **options)  # type: ignore[arg-type]
+        return pliant.Contact(G, gap, law, constraint.friction, tangent_law=constraint.tangent_law, **options)
     value = constraint.value + G @ travel
     if isinstance(constraint, pliant.Clipped):
         return pliant.Clipped(G, value, law, constraint.lower, constraint.upper)

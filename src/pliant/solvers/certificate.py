@@ -106,11 +106,11 @@ def _measure(
         if n < 1:
             continue
         k = island[lo]
-        slip = slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
-        y = _scalar_distance(rows, lo, force[lo], p[lo] - lift * slip, slope)
+        slip = slip_speed(rows.law, rows.step, lo, lo + n, force, p) if lift != 0.0 else 0.0
+        y = _scalar_distance(rows.law, rows.step, lo, force[lo], p[lo] - lift * slip, slope)
         r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
         if n > 1:
-            tangent_residual(rows, lo, lo + n, force, p, r)
+            tangent_residual(rows.law, rows.step, lo, lo + n, force, p, r)
             for i in range(1, n):
                 slope[i] = rows.law[lo + i, SLOPE]
         for i in range(n):
@@ -126,11 +126,11 @@ def _measure(
 
 
 @kernel
-def _scalar_distance(rows: Rows, i: int, force: float, p: float, slope: Array) -> float:
+def _scalar_distance(law: Array, h: float, i: int, force: float, p: float, slope: Array) -> float:
     """y of a scalar row, and its S in slope[0].
 
     On a power law the distance is measured along the tangent at the deeper of the two points, p and where g = force:
     against g(p) a force held by a row that is wide open would hardly count, g = 0 there however fast it opens.
     """
-    slope[0], miss = linearise(rows, i, force, p)
-    return miss / (1.0 + rows.step * rows.law[i, MOBILITY] * slope[0])
+    slope[0], miss = linearise(law, h, i, force, p)
+    return miss / (1.0 + h * law[i, MOBILITY] * slope[0])

@@ -67,7 +67,7 @@ def start_path(rows: Rows, path: Path, force: Array, p: Array, spread: float, si
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
         if hi <= lo:
             continue
-        if is_fixed(rows, lo):
+        if is_fixed(rows.law, rows.step, lo):
             path.force[lo] = clip(rows.law[lo, START], rows.law[lo, LOWER], rows.law[lo, UPPER])
             continue
         room = spread * size
@@ -95,9 +95,9 @@ def measure(rows: Rows, path: Path, p: Array, cone: float) -> tuple[float, int]:
     total, pairs = 0.0, 0
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
-        if hi <= lo or is_fixed(rows, lo):
+        if hi <= lo or is_fixed(rows.law, rows.step, lo):
             continue
-        q, path.R[lo] = rate_at(rows, lo, path.force[lo])
+        q, path.R[lo] = rate_at(rows.law, rows.step, lo, path.force[lo])
         u = p[lo] - q
         if hi == lo + 1:
             path.gap[lo] = u - path.dual[lo] + path.other[lo]
@@ -132,9 +132,9 @@ def scale_contacts(rows: Rows, path: Path, small: Array) -> None:
     A, X, x, y = small[0], small[1], small[2, 0], small[2, 1]
     for b in range(rows.block_ptr.size - 1):
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-        if n < 2 or is_fixed(rows, lo):
+        if n < 2 or is_fixed(rows.law, rows.step, lo):
             continue
-        _scaled(rows, path, lo, n, x, y)
+        _scaled(rows.law, rows.step, path, lo, n, x, y)
         scaling(x, y, n, A, X)
         for i in range(n):
             for j in range(n):
@@ -143,10 +143,10 @@ def scale_contacts(rows: Rows, path: Path, small: Array) -> None:
 
 
 @kernel
-def _scaled(rows: Rows, path: Path, lo: int, n: int, x: Array, y: Array) -> None:
+def _scaled(law: Array, h: float, path: Path, lo: int, n: int, x: Array, y: Array) -> None:
     """x = (lambda_n, l), y = (u_n, w) of one contact."""
     for i in range(n):
-        mu = 1.0 if i == 0 else rows.law[lo + i, FRICTION]
+        mu = 1.0 if i == 0 else law[lo + i, FRICTION]
         x[i] = path.force[lo + i] / mu if mu > 0.0 else 0.0
         y[i] = path.dual[lo + i] if mu > 0.0 else 0.0
 
@@ -159,41 +159,43 @@ def central_step(rows: Rows, path: Path, system: System, cone: float, kappa: flo
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         if n < 1:
             continue
-        if is_fixed(rows, lo):
+        if is_fixed(rows.law, rows.step, lo):
             for e in range(n * n):
                 system.B[q + e] = 1.0 if e % (n + 1) == 0 else 0.0
                 system.C[q + e] = 0.0
             for i in range(n):
                 system.k[lo + i] = 0.0
         elif n == 1:
-            _central_scalar(rows, path, system, lo, q, kappa, corrected)
+            _central_scalar(rows.law, rows.step, path, system, lo, q, kappa, corrected)
         else:
-            _central_contact(rows, path, system, lo, n, q, cone, kappa, corrected)
+            _central_contact(rows.law, rows.step, path, system, lo, n, q, cone, kappa, corrected)
 
 
 @kernel
-def _targets(rows: Rows, path: Path, i: int, kappa: float, corrected: float) -> tuple[float, float]:
+def _targets(law: Array, h: float, path: Path, i: int, kappa: float, corrected: float) -> tuple[float, float]:
     """(kappa - s y - ds dy) / s for the lower and the upper bound, 0 where there is none."""
     low = high = 0.0
-    if rows.law[i, LOWER] > -np.inf:
-        s = path.force[i] - rows.law[i, LOWER]
+    if law[i, LOWER] > -np.inf:
+        s = path.force[i] - law[i, LOWER]
         low = kappa / s - path.dual[i] - (path.d_force[i] * path.d_dual[i] / s if corrected != 0.0 else 0.0)
-    if rows.law[i, UPPER] < np.inf:
-        s = rows.law[i, UPPER] - path.force[i]
+    if law[i, UPPER] < np.inf:
+        s = law[i, UPPER] - path.force[i]
         high = kappa / s - path.other[i] + (path.d_force[i] * path.d_other[i] / s if corrected != 0.0 else 0.0)
     return low, high
 
 
 @kernel
-def _central_scalar(rows: Rows, path: Path, system: System, i: int, q: int, kappa: float, corrected: float) -> None:
+def _central_scalar(
+    law: Array, h: float, path: Path, system: System, i: int, q: int, kappa: float, corrected: float
+) -> None:
     theta = 0.0
-    if rows.law[i, LOWER] > -np.inf:
-        theta += path.dual[i] / (path.force[i] - rows.law[i, LOWER])
-    if rows.law[i, UPPER] < np.inf:
-        theta += path.other[i] / (rows.law[i, UPPER] - path.force[i])
-    low, high = _targets(rows, path, i, kappa, corrected)
+    if law[i, LOWER] > -np.inf:
+        theta += path.dual[i] / (path.force[i] - law[i, LOWER])
+    if law[i, UPPER] < np.inf:
+        theta += path.other[i] / (law[i, UPPER] - path.force[i])
+    low, high = _targets(law, h, path, i, kappa, corrected)
     stiff = path.R[i] + theta
-    fit = 1.0 / (stiff + rows.step * rows.law[i, MOBILITY])
+    fit = 1.0 / (stiff + h * law[i, MOBILITY])
     system.B[q], system.C[q] = stiff * fit, fit
     if not stiff < np.inf:
         system.B[q], system.C[q], fit = 1.0, 0.0, 0.0
@@ -202,7 +204,8 @@ def _central_scalar(rows: Rows, path: Path, system: System, i: int, q: int, kapp
 
 @kernel
 def _central_contact(
-    rows: Rows,
+    law: Array,
+    h: float,
     path: Path,
     system: System,
     lo: int,
@@ -215,7 +218,7 @@ def _central_contact(
     """(inv(W) + W R) dx + W D (G dv) = d - W gap: W and its inverse, never W^2, whose digits are lost near the rim."""
     work, W = system.small[2], path.W
     x, y, s, t, d = work[0], work[1], work[2], work[3], work[4]
-    _scaled(rows, path, lo, n, x, y)
+    _scaled(law, h, path, lo, n, x, y)
     for i in range(n):
         s[i] = 0.0
         for j in range(n):
@@ -227,7 +230,7 @@ def _central_contact(
         for i in range(n):
             x[i], y[i] = 0.0, 0.0
             for j in range(n):
-                mu = 1.0 if j == 0 else rows.law[lo + j, FRICTION]
+                mu = 1.0 if j == 0 else law[lo + j, FRICTION]
                 if mu > 0.0:
                     x[i] += path.V[q + i * n + j] * path.d_force[lo + j] / mu
                     y[i] += W[q + i * n + j] * path.d_dual[lo + j]
@@ -236,10 +239,10 @@ def _central_contact(
             t[i] -= d[i]
     divide(s, t, n, d)
     for i in range(n):
-        mu = 1.0 if i == 0 else rows.law[lo + i, FRICTION]
+        mu = 1.0 if i == 0 else law[lo + i, FRICTION]
         k = d[i]
         for j in range(n):
-            nu = 1.0 if j == 0 else rows.law[lo + j, FRICTION]
+            nu = 1.0 if j == 0 else law[lo + j, FRICTION]
             e = q + i * n + j
             k -= W[e] * path.gap[lo + j]
             if mu == 0.0 or nu == 0.0:
@@ -248,7 +251,7 @@ def _central_contact(
                 system.B[e], system.C[e] = path.V[e] + W[e] * path.R[lo], W[e]
             else:
                 lean = nu * (W[e] + cone * path.slip[lo + j] * W[q + i * n])
-                system.B[e], system.C[e] = path.V[e] / nu + lean * rows.law[lo + j, COMPLIANCE], lean
+                system.B[e], system.C[e] = path.V[e] / nu + lean * law[lo + j, COMPLIANCE], lean
         system.k[lo + i] = k if mu > 0.0 else 0.0
 
 
@@ -257,7 +260,7 @@ def dual_directions(rows: Rows, path: Path, flow: Array, cone: float, kappa: flo
     """Directions of the duals from d_force and flow = G dv: exact in the rate equation, so that the gaps close."""
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
-        if hi <= lo or is_fixed(rows, lo):
+        if hi <= lo or is_fixed(rows.law, rows.step, lo):
             continue
         rate = path.gap[lo] + flow[lo] + path.R[lo] * path.d_force[lo]
         if hi > lo + 1:
@@ -268,7 +271,7 @@ def dual_directions(rows: Rows, path: Path, flow: Array, cone: float, kappa: flo
                 rate += cone * path.slip[i] * dw
             path.d_dual[lo] = rate
             continue
-        low, high = _targets(rows, path, lo, kappa, 0.0)
+        low, high = _targets(rows.law, rows.step, path, lo, kappa, 0.0)
         d_low = d_high = 0.0
         if rows.law[lo, LOWER] > -np.inf:
             d_low = low - path.dual[lo] * path.d_force[lo] / (path.force[lo] - rows.law[lo, LOWER])
@@ -294,7 +297,7 @@ def longest_step(rows: Rows, path: Path, work: Array) -> float:
     x, y, dx, dy = work[0], work[1], work[2], work[3]
     for b in range(rows.block_ptr.size - 1):
         lo, n = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
-        if n < 1 or is_fixed(rows, lo):
+        if n < 1 or is_fixed(rows.law, rows.step, lo):
             continue
         if n == 1:
             f, df = path.force[lo], path.d_force[lo]
@@ -303,7 +306,7 @@ def longest_step(rows: Rows, path: Path, work: Array) -> float:
             if rows.law[lo, UPPER] < np.inf:
                 best = min(best, _to_zero(rows.law[lo, UPPER] - f, -df), _to_zero(path.other[lo], path.d_other[lo]))
             continue
-        _scaled(rows, path, lo, n, x, y)
+        _scaled(rows.law, rows.step, path, lo, n, x, y)
         for i in range(n):
             mu = 1.0 if i == 0 else rows.law[lo + i, FRICTION]
             dx[i] = path.d_force[lo + i] / mu if mu > 0.0 else 0.0
@@ -337,7 +340,7 @@ def product_after(rows: Rows, path: Path, step: float) -> float:
     total = 0.0
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
-        if hi <= lo or is_fixed(rows, lo):
+        if hi <= lo or is_fixed(rows.law, rows.step, lo):
             continue
         f = path.force[lo] + step * path.d_force[lo]
         y = path.dual[lo] + step * path.d_dual[lo]

@@ -38,50 +38,50 @@ def natural_map(rows: Rows, force: Array, p: Array, lift: float, r: Array) -> fl
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
         if hi <= lo:
             continue
-        slip = slip_speed(rows, lo, hi, force, p) if lift != 0.0 else 0.0
-        r[lo] = _scalar_residual(rows, lo, force[lo], p[lo] - lift * slip)
+        slip = slip_speed(rows.law, rows.step, lo, hi, force, p) if lift != 0.0 else 0.0
+        r[lo] = _scalar_residual(rows.law, rows.step, lo, force[lo], p[lo] - lift * slip)
         merit += h * rows.law[lo, MOBILITY] * r[lo] * r[lo]
         if hi > lo + 1:
-            tangent_residual(rows, lo, hi, force, p, r[lo:])
+            tangent_residual(rows.law, rows.step, lo, hi, force, p, r[lo:])
             for i in range(lo + 1, hi):
                 merit += h * rows.law[i, MOBILITY] * r[i] * r[i]
     return merit
 
 
 @kernel
-def slip_speed(rows: Rows, lo: int, hi: int, force: Array, p: Array) -> float:
+def slip_speed(law: Array, h: float, lo: int, hi: int, force: Array, p: Array) -> float:
     s = 0.0
     for i in range(lo + 1, hi):
-        w = rows.law[i, FRICTION] * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+        w = law[i, FRICTION] * (p[i] + law[i, COMPLIANCE] * force[i] + law[i, BIAS])
         s += w * w
     return np.sqrt(s)
 
 
 @kernel
-def _scalar_residual(rows: Rows, i: int, force: float, p: float) -> float:
-    if is_fixed(rows, i):
-        return force - clip(rows.law[i, START], rows.law[i, LOWER], rows.law[i, UPPER])
-    S, rho = linearise(rows, i, force, p)
-    y = rho / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
-    return force - clip(force - y, rows.law[i, LOWER], rows.law[i, UPPER])
+def _scalar_residual(law: Array, h: float, i: int, force: float, p: float) -> float:
+    if is_fixed(law, h, i):
+        return force - clip(law[i, START], law[i, LOWER], law[i, UPPER])
+    S, rho = linearise(law, h, i, force, p)
+    y = rho / (1.0 + h * law[i, MOBILITY] * S)
+    return force - clip(force - y, law[i, LOWER], law[i, UPPER])
 
 
 @kernel
-def tangent_residual(rows: Rows, lo: int, hi: int, force: Array, p: Array, r: Array) -> None:
+def tangent_residual(law: Array, h: float, lo: int, hi: int, force: Array, p: Array, r: Array) -> None:
     """r[1:] of one contact: its tangents against their projection onto the disc."""
-    scale = 1.0 / (rows.step * rows.law[lo, REACH])
+    scale = 1.0 / (h * law[lo, REACH])
     size = 0.0
     for i in range(lo + 1, hi):
-        mu = rows.law[i, FRICTION]
+        mu = law[i, FRICTION]
         if mu > 0.0:
-            w = mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            w = mu * (p[i] + law[i, COMPLIANCE] * force[i] + law[i, BIAS])
             r[i - lo] = force[i] / mu - scale * w
             size += r[i - lo] ** 2
     size = np.sqrt(size)
     radius = max(0.0, force[lo])
     shrink = radius / size if size > radius else 1.0
     for i in range(lo + 1, hi):
-        mu = rows.law[i, FRICTION]
+        mu = law[i, FRICTION]
         r[i - lo] = force[i] - mu * shrink * r[i - lo] if mu > 0.0 else force[i]
 
 
@@ -96,36 +96,37 @@ def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: Sy
             system.B[e] = 0.0
             system.C[e] = 0.0
         if n == 1:
-            _linear_scalar(rows, lo, force[lo], p[lo], q, system)
+            _linear_scalar(rows.law, rows.step, lo, force[lo], p[lo], q, system)
         elif n > 1:
-            _linear_contact(rows, lo, n, force, p, lift, q, system, z, t)
+            _linear_contact(rows.law, rows.step, lo, n, force, p, lift, q, system, z, t)
 
 
 @kernel
-def _linear_scalar(rows: Rows, i: int, force: float, p: float, q: int, system: System) -> float:
+def _linear_scalar(law: Array, h: float, i: int, force: float, p: float, q: int, system: System) -> float:
     """Row i alone; returns lambda - y, the force the map would choose before the bounds."""
     system.B[q] = 1.0
-    low, high = rows.law[i, LOWER], rows.law[i, UPPER]
-    if is_fixed(rows, i):
-        goal = clip(rows.law[i, START], low, high)
+    low, high = law[i, LOWER], law[i, UPPER]
+    if is_fixed(law, h, i):
+        goal = clip(law[i, START], low, high)
         system.k[i] = goal - force
         return goal
-    S, rho = linearise(rows, i, force, p)
-    trial = force - rho / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
+    S, rho = linearise(law, h, i, force, p)
+    trial = force - rho / (1.0 + h * law[i, MOBILITY] * S)
     if trial <= low:
         system.k[i] = low - force
     elif trial >= high:
         system.k[i] = high - force
     else:
         # divided by 1 + h a S: entries of order one however stiff the row
-        fit = 1.0 / (1.0 + rows.step * rows.law[i, MOBILITY] * S)
+        fit = 1.0 / (1.0 + h * law[i, MOBILITY] * S)
         system.B[q], system.C[q], system.k[i] = fit, S * fit, -rho * fit
     return trial
 
 
 @kernel
 def _linear_contact(
-    rows: Rows,
+    law: Array,
+    h: float,
     lo: int,
     n: int,
     force: Array,
@@ -139,50 +140,50 @@ def _linear_contact(
     """Open: every force to 0. Stick: w = 0. Slip, with t = z / |z|, beta = radius / |z|, Q = I - t t':
     dl - t dlambda_n - beta Q (dl - scale dw) = lambda_n t - l."""
     B, C, k = system.B, system.C, system.k
-    slip = slip_speed(rows, lo, lo + n, force, p) if lift != 0.0 else 0.0
-    radius = _linear_scalar(rows, lo, force[lo], p[lo] - lift * slip, q, system)
-    scale = 1.0 / (rows.step * rows.law[lo, REACH])
+    slip = slip_speed(law, h, lo, lo + n, force, p) if lift != 0.0 else 0.0
+    radius = _linear_scalar(law, h, lo, force[lo], p[lo] - lift * slip, q, system)
+    scale = 1.0 / (h * law[lo, REACH])
     size = 0.0
     for j in range(1, n):
-        i, mu = lo + j, rows.law[lo + j, FRICTION]
+        i, mu = lo + j, law[lo + j, FRICTION]
         B[q + j * n + j] = 1.0
         k[i] = -force[i]
         z[j] = 0.0
         if mu > 0.0:
-            z[j] = force[i] / mu - scale * mu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+            z[j] = force[i] / mu - scale * mu * (p[i] + law[i, COMPLIANCE] * force[i] + law[i, BIAS])
             size += z[j] * z[j]
     size = np.sqrt(size)
     if radius <= 0.0:
         return
     if size <= radius:
         for j in range(1, n):
-            i, mu = lo + j, rows.law[lo + j, FRICTION]
+            i, mu = lo + j, law[lo + j, FRICTION]
             if mu > 0.0:
                 fit = scale * mu * mu
-                B[q + j * n + j] = fit * rows.law[i, COMPLIANCE]
+                B[q + j * n + j] = fit * law[i, COMPLIANCE]
                 C[q + j * n + j] = fit
-                k[i] = -fit * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
+                k[i] = -fit * (p[i] + law[i, COMPLIANCE] * force[i] + law[i, BIAS])
         return
     beta = radius / size
     for j in range(1, n):
         t[j] = z[j] / size
     for j in range(1, n):
-        mu = rows.law[lo + j, FRICTION]
+        mu = law[lo + j, FRICTION]
         if mu == 0.0:
             continue
         k[lo + j] += mu * t[j] * force[lo]
         B[q + j * n] = -mu * t[j]
         for s in range(1, n):
-            nu = rows.law[lo + s, FRICTION]
+            nu = law[lo + s, FRICTION]
             if nu == 0.0:
                 continue
             Q = (1.0 if s == j else 0.0) - t[j] * t[s]
             drag = beta * mu * Q * scale * nu
-            B[q + j * n + s] += drag * rows.law[lo + s, COMPLIANCE] - beta * mu * Q / nu
+            B[q + j * n + s] += drag * law[lo + s, COMPLIANCE] - beta * mu * Q / nu
             C[q + j * n + s] = drag
     if lift != 0.0 and C[q] != 0.0 and slip > 0.0:
         for s in range(1, n):
-            i, nu = lo + s, rows.law[lo + s, FRICTION]
-            w = nu * (p[i] + rows.law[i, COMPLIANCE] * force[i] + rows.law[i, BIAS])
-            B[q + s] -= lift * C[q] * w / slip * nu * rows.law[i, COMPLIANCE]
+            i, nu = lo + s, law[lo + s, FRICTION]
+            w = nu * (p[i] + law[i, COMPLIANCE] * force[i] + law[i, BIAS])
+            B[q + s] -= lift * C[q] * w / slip * nu * law[i, COMPLIANCE]
             C[q + s] = -lift * C[q] * w / slip * nu

@@ -147,13 +147,15 @@ def _laws(rows: Rows, force: Array, p: Array, R: Array, d: Array) -> None:
             continue
         R[lo], d[lo] = -1.0, 0.0
         if rows.law[lo, POWER] != 0.0:
-            rate = p[lo] - slip_speed(rows, lo, hi, force, p)  # what the associated cone gives to the law
-            S, rho = linearise(rows, lo, force[lo], rate)
+            rate = p[lo] - slip_speed(
+                rows.law, rows.step, lo, hi, force, p
+            )  # what the associated cone gives to the law
+            S, rho = linearise(rows.law, rows.step, lo, force[lo], rate)
             if S > 0.0:
                 R[lo], d[lo] = 1.0 / S, (rho - force[lo]) / S - rate
             else:
                 force[lo] = 0.0  # out of touch
-        elif not is_fixed(rows, lo):
+        elif not is_fixed(rows.law, rows.step, lo):
             R[lo], d[lo] = 1.0 / rows.law[lo, SLOPE], -rows.law[lo, START] / rows.law[lo, SLOPE]
         for i in range(lo + 1, hi):
             R[i], d[i] = rows.law[i, COMPLIANCE], rows.law[i, BIAS]

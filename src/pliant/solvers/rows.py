@@ -135,37 +135,36 @@ def _scales(rows: Rows, lo: int, hi: int) -> None:
 
 
 @kernel
-def power_force(rows: Rows, i: int, rate: float) -> tuple[float, float]:
+def power_force(law: Array, h: float, i: int, rate: float) -> tuple[float, float]:
     """g and its slope -dg/dp at the rate r of penetration, d = d0 + h r: in r, not in d, nothing is lost as h -> 0."""
-    h, q, alpha = rows.step, rows.law[i, EXPONENT], rows.law[i, DISSIPATION]
-    d = max(0.0, max(0.0, -rows.law[i, VALUE]) + h * rate)
-    spring = rows.law[i, STIFFNESS] * d**q
-    steep = rows.law[i, STIFFNESS] * q * d ** (q - 1.0) if d > 0.0 or q == 1.0 else 0.0
+    q, alpha = law[i, EXPONENT], law[i, DISSIPATION]
+    d = max(0.0, max(0.0, -law[i, VALUE]) + h * rate)
+    spring = law[i, STIFFNESS] * d**q
+    steep = law[i, STIFFNESS] * q * d ** (q - 1.0) if d > 0.0 or q == 1.0 else 0.0
     grown = 1.0 + alpha * rate
-    force = spring * grown + rows.law[i, DAMPING] * rate
-    return force, h * steep * grown + spring * alpha + rows.law[i, DAMPING]
+    force = spring * grown + law[i, DAMPING] * rate
+    return force, h * steep * grown + spring * alpha + law[i, DAMPING]
 
 
 @kernel
-def power_rate(rows: Rows, i: int, p: float) -> float:
+def power_rate(law: Array, h: float, i: int, p: float) -> float:
     """The rate of penetration r = (d1 - d0) / h that follows from p; also p from r, since d is not negative."""
-    phi = rows.law[i, VALUE]
-    return max(-max(0.0, -phi) / rows.step, -p - max(phi, 0.0) / rows.step)
+    phi = law[i, VALUE]
+    return max(-max(0.0, -phi) / h, -p - max(phi, 0.0) / h)
 
 
 @kernel
-def power_rate_at(rows: Rows, i: int, force: float) -> float:
+def power_rate_at(law: Array, h: float, i: int, force: float) -> float:
     """The r at which g = force >= 0: g grows with r wherever it is positive."""
-    h = rows.step
-    d0 = max(0.0, -rows.law[i, VALUE])
+    d0 = max(0.0, -law[i, VALUE])
     low = -d0 / h
-    if force == 0.0 and rows.law[i, DAMPING] == 0.0 and rows.law[i, DISSIPATION] == 0.0:
+    if force == 0.0 and law[i, DAMPING] == 0.0 and law[i, DISSIPATION] == 0.0:
         return low
     # where r >= 0 the spring alone reaches the force at this depth
-    high = max(0.0, ((force / rows.law[i, STIFFNESS]) ** (1.0 / rows.law[i, EXPONENT]) - d0) / h)
+    high = max(0.0, ((force / law[i, STIFFNESS]) ** (1.0 / law[i, EXPONENT]) - d0) / h)
     r = high
     for _ in range(300):
-        g, slope = power_force(rows, i, r)
+        g, slope = power_force(law, h, i, r)
         if g < force:
             low = r
         else:
@@ -180,46 +179,46 @@ def power_rate_at(rows: Rows, i: int, force: float) -> float:
 
 
 @kernel
-def spring_residual(rows: Rows, i: int, force: float, p: float) -> float:
+def spring_residual(law: Array, h: float, i: int, force: float, p: float) -> float:
     """S p + lambda - c of a linear law, in twofold precision."""
-    product, tail = two_product(rows.law[i, SLOPE], p)
-    s, more = two_sum(product, -rows.law[i, START])
-    tail += more + rows.law[i, SLOPE_TAIL] * p - rows.law[i, START_TAIL]
+    product, tail = two_product(law[i, SLOPE], p)
+    s, more = two_sum(product, -law[i, START])
+    tail += more + law[i, SLOPE_TAIL] * p - law[i, START_TAIL]
     s, more = two_sum(s, force)
     return s + (tail + more)
 
 
 @kernel
-def linearise(rows: Rows, i: int, force: float, p: float) -> tuple[float, float]:
+def linearise(law: Array, h: float, i: int, force: float, p: float) -> tuple[float, float]:
     """(S, rho) of the law at (force, p): to first order lambda + S p changes as -rho + ...; rho = 0 on the law.
 
     On a power law the tangent is taken where the penetration is deeper, at p or where g = force: there it is steeper,
     and the slope does not vanish at touch.
     """
-    if rows.law[i, POWER] == 0:
-        return rows.law[i, SLOPE], spring_residual(rows, i, force, p)
-    rate, at_force = power_rate(rows, i, p), power_rate_at(rows, i, max(force, 0.0))
+    if law[i, POWER] == 0:
+        return law[i, SLOPE], spring_residual(law, h, i, force, p)
+    rate, at_force = power_rate(law, h, i, p), power_rate_at(law, h, i, max(force, 0.0))
     if at_force > rate:
-        slope = power_force(rows, i, at_force)[1]
-        return slope, slope * (p + at_force + max(rows.law[i, VALUE], 0.0) / rows.step) + min(force, 0.0)
-    g, slope = power_force(rows, i, rate)
+        slope = power_force(law, h, i, at_force)[1]
+        return slope, slope * (p + at_force + max(law[i, VALUE], 0.0) / h) + min(force, 0.0)
+    g, slope = power_force(law, h, i, rate)
     return slope, force - g
 
 
 @kernel
-def rate_at(rows: Rows, i: int, force: float) -> tuple[float, float]:
+def rate_at(law: Array, h: float, i: int, force: float) -> tuple[float, float]:
     """(q, R): the rate at which the law gives `force`, and the compliance -dq/dforce there; S > 0."""
-    if rows.law[i, POWER] == 0:
-        return (rows.law[i, START] - force) / rows.law[i, SLOPE], 1.0 / rows.law[i, SLOPE]
-    rate = power_rate_at(rows, i, force)
-    slope = power_force(rows, i, rate)[1]
-    return -rate - max(rows.law[i, VALUE], 0.0) / rows.step, 1.0 / slope if slope > 0.0 else np.inf
+    if law[i, POWER] == 0:
+        return (law[i, START] - force) / law[i, SLOPE], 1.0 / law[i, SLOPE]
+    rate = power_rate_at(law, h, i, force)
+    slope = power_force(law, h, i, rate)[1]
+    return -rate - max(law[i, VALUE], 0.0) / h, 1.0 / slope if slope > 0.0 else np.inf
 
 
 @kernel
-def is_fixed(rows: Rows, i: int) -> bool:
+def is_fixed(law: Array, h: float, i: int) -> bool:
     """Whether the force does not depend on the motion: no stiffness, equal bounds."""
-    return (rows.law[i, SLOPE] == 0.0 and rows.law[i, POWER] == 0) or rows.law[i, LOWER] == rows.law[i, UPPER]
+    return (law[i, SLOPE] == 0.0 and law[i, POWER] == 0) or law[i, LOWER] == law[i, UPPER]
 
 
 @kernel
@@ -235,7 +234,7 @@ def project(rows: Rows, force: Array) -> None:
         if hi - lo < 1:
             continue
         force[lo] = clip(force[lo], rows.law[lo, LOWER], rows.law[lo, UPPER])
-        if is_fixed(rows, lo):
+        if is_fixed(rows.law, rows.step, lo):
             force[lo] = clip(rows.law[lo, START], rows.law[lo, LOWER], rows.law[lo, UPPER])
         size = 0.0
         for i in range(lo + 1, hi):

@@ -70,12 +70,12 @@ def sweep(rows: Rows, W: Array, free: Array, force: Array, x: Array, count: floa
                     s += rows.val[e] * x[rows.idx[e]]
                 u[i] = s
             if n == 1:
-                new[0] = _solve_scalar(rows, lo, W[q], force[lo], u[0])
+                new[0] = _solve_scalar(rows.law, rows.step, lo, W[q], force[lo], u[0])
             elif n > 1:
                 for i in range(n):
                     for j in range(n):
                         u[i] -= W[q + i * n + j] * force[lo + j]
-                _solve_contact(rows, lo, n, W[q : q + n * n], force, u, new, T, rhs, l)
+                _solve_contact(rows.law, rows.step, lo, n, W[q : q + n * n], force, u, new, T, rhs, l)
             for i in range(n):
                 change = new[i] - force[lo + i]
                 if change != 0.0:
@@ -85,27 +85,27 @@ def sweep(rows: Rows, W: Array, free: Array, force: Array, x: Array, count: floa
 
 
 @kernel
-def _solve_scalar(rows: Rows, i: int, w: float, force: float, p: float) -> float:
-    low, high = rows.law[i, LOWER], rows.law[i, UPPER]
-    if is_fixed(rows, i):
-        return clip(rows.law[i, START], low, high)
-    S, rho = linearise(rows, i, force, p)
+def _solve_scalar(law: Array, h: float, i: int, w: float, force: float, p: float) -> float:
+    low, high = law[i, LOWER], law[i, UPPER]
+    if is_fixed(law, h, i):
+        return clip(law[i, START], low, high)
+    S, rho = linearise(law, h, i, force, p)
     return clip(force - rho / (1.0 + w * S), low, high)
 
 
 @kernel
 def _solve_contact(
-    rows: Rows, lo: int, n: int, W: Array, force: Array, u: Array, new: Array, T: Array, rhs: Array, l: Array
+    law: Array, h: float, lo: int, n: int, W: Array, force: Array, u: Array, new: Array, T: Array, rhs: Array, l: Array
 ) -> None:
     """One contact, u its rates without its own force. l[0]: scaled tangents, l[1]: their derivative by s."""
     for i in range(n):
         new[i] = 0.0
-    if is_fixed(rows, lo):
+    if is_fixed(law, h, lo):
         return
     p = u[0]
     for j in range(n):
         p += W[j] * force[lo + j]
-    S, rho = linearise(rows, lo, force[lo], p)
+    S, rho = linearise(law, h, lo, force[lo], p)
     # normal: u0 + (W00 + R) lambda_n + W0t lambda_t = 0 with the law's tangent lambda_n = force - rho - S (p1 - p)
     if S <= 0.0:
         return
@@ -117,13 +117,13 @@ def _solve_contact(
     low, high, s = 0.0, -1.0, 0.0
     span = 0.0
     for j in range(1, n):
-        span += rows.law[lo + j, FRICTION] ** 2 * W[j * n + j]
+        span += law[lo + j, FRICTION] ** 2 * W[j * n + j]
     normal = -u0 / w00
     for k in range(60):
-        _slip_force(rows, lo, n, W, u, u0, w00, s, T, rhs, l)
+        _slip_force(law, h, lo, n, W, u, u0, w00, s, T, rhs, l)
         size, drift, pull, dpull = 0.0, 0.0, 0.0, 0.0
         for j in range(1, n):
-            mu = rows.law[lo + j, FRICTION]
+            mu = law[lo + j, FRICTION]
             size += l[0, j] ** 2
             drift += l[0, j] * l[1, j]
             pull += W[j] * mu * l[0, j]
@@ -152,12 +152,13 @@ def _solve_contact(
     size = np.sqrt(size)
     shrink = new[0] / size if size > new[0] else 1.0
     for j in range(1, n):
-        new[j] = rows.law[lo + j, FRICTION] * l[0, j] * shrink
+        new[j] = law[lo + j, FRICTION] * l[0, j] * shrink
 
 
 @kernel
 def _slip_force(
-    rows: Rows,
+    law: Array,
+    h: float,
     lo: int,
     n: int,
     W: Array,
@@ -172,14 +173,14 @@ def _slip_force(
     """l[0] = -inv(T + s I) b and l[1] = -inv(T + s I) l[0], T and b with the normal force eliminated."""
     for again in range(2):
         for i in range(1, n):
-            mu = rows.law[lo + i, FRICTION]
+            mu = law[lo + i, FRICTION]
             for j in range(1, n):
-                T[i - 1, j - 1] = mu * rows.law[lo + j, FRICTION] * (W[i * n + j] - W[i * n] * W[j] / w00)
+                T[i - 1, j - 1] = mu * law[lo + j, FRICTION] * (W[i * n + j] - W[i * n] * W[j] / w00)
             # the last term only matters where W is singular
-            T[i - 1, i - 1] += mu * mu * (rows.law[lo + i, COMPLIANCE] + 1e-14 * W[i * n + i]) + s
+            T[i - 1, i - 1] += mu * mu * (law[lo + i, COMPLIANCE] + 1e-14 * W[i * n + i]) + s
             if T[i - 1, i - 1] == 0.0:
                 T[i - 1, i - 1] = 1.0
-            rhs[i - 1, 0] = -mu * (u[i] + rows.law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
+            rhs[i - 1, 0] = -mu * (u[i] + law[lo + i, BIAS] - W[i * n] * u0 / w00) if again == 0 else -l[0, i]
         solve_small(T, n - 1, rhs, 1)
         for i in range(1, n):
-            l[again, i] = rhs[i - 1, 0] if rows.law[lo + i, FRICTION] > 0.0 else 0.0
+            l[again, i] = rhs[i - 1, 0] if law[lo + i, FRICTION] > 0.0 else 0.0
