@@ -11,7 +11,10 @@ from scipy.sparse import csr_array
 
 import pliant
 from pliant.solvers import oracle
-from pliant.solvers.engine import Island, finish
+from pliant.solvers.island import (
+    Island,
+    finish,
+)
 from pliant.solvers.oracle import cone_program
 from pliant.solvers.rows import make_rows
 from pliant.solvers.whiten import factor_inertia

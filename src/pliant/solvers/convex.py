@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.inputs import Array
-from pliant.solvers.engine import Island, finish, interior, newton, solved, take_best
 from pliant.solvers.formulation import Formulation
+from pliant.solvers.island import (
+    Island,
+    finish,
+    solved,
+    take_best,
+)
+from pliant.solvers.stages import (
+    interior,
+    newton,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.inputs import Array
-from pliant.solvers.engine import (
+from pliant.solvers.formulation import Formulation
+from pliant.solvers.island import (
     Island,
-    exact_newton,
     finish,
-    interior,
     is_rigid,
-    newton,
     solved,
-    sweeps,
     take_best,
 )
-from pliant.solvers.formulation import Formulation
+from pliant.solvers.stages import (
+    exact_newton,
+    interior,
+    newton,
+    sweeps,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.engine import (
+from pliant.solvers.formulation import Formulation
+from pliant.solvers.island import (
     EXACT,
     FACTORIZATIONS,
     INSIDE,
@@ -22,16 +23,17 @@ from pliant.solvers.engine import (
     RESIDUAL,
     Island,
     cancellation,
-    exact_newton,
     finish,
     make_island,
-    solve_linear,
     solved,
 )
-from pliant.solvers.formulation import Formulation
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.oracle import fall_back
 from pliant.solvers.rows import MOBILITY, START, make_rows
+from pliant.solvers.stages import (
+    exact_newton,
+    solve_linear,
+)
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
 

@@ -8,7 +8,12 @@ from typing import ClassVar
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.solvers.engine import BUDGET, INSIDE, ITERATIONS, Island
+from pliant.solvers.island import (
+    BUDGET,
+    INSIDE,
+    ITERATIONS,
+    Island,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

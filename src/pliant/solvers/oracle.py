@@ -18,7 +18,13 @@ import scipy.sparse as sparse
 
 from pliant._compile import kernel
 from pliant.inputs import Array, Ints
-from pliant.solvers.engine import BUDGET, ITERATIONS, Island, finish, newton, solved
+from pliant.solvers.island import (
+    BUDGET,
+    ITERATIONS,
+    Island,
+    finish,
+    solved,
+)
 from pliant.solvers.newton import slip_speed
 from pliant.solvers.rows import (
     BIAS,
@@ -34,6 +40,9 @@ from pliant.solvers.rows import (
     is_fixed,
     linearise,
     project,
+)
+from pliant.solvers.stages import (
+    newton,
 )
 
 _log = logging.getLogger(__name__)

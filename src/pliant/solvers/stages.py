@@ -1,16 +1,9 @@
-"""The compiled stages of one island: Newton, sweeps, the interior path, the last digits.
-
-Every stage leaves the best forces found so far in `best` and its work in `tally`; the driver decides what comes next.
-"""
-
-from typing import NamedTuple
+"""The compiled stages: Newton, sweeps, the interior path, and the dense Newton of the last digits."""
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.certificate import free_rates, law_residual
-from pliant.solvers.compensated import add_product
 from pliant.solvers.interior import (
     advance,
     central_step,
@@ -22,37 +15,27 @@ from pliant.solvers.interior import (
     scale_contacts,
     start_path,
 )
-from pliant.solvers.linear import (
-    Dense,
-    System,
-    dense_direction,
-    direction,
-    factorize,
-    make_dense,
-    make_system,
-    push_forces,
+from pliant.solvers.island import (
+    BUDGET,
+    EXACT,
+    FACTORIZATIONS,
+    INSIDE,
+    ITERATIONS,
+    LINEAR,
+    PRECISE,
+    RESIDUAL,
+    TOLERANCE,
+    Island,
+    clear,
+    copy,
+    finish,
+    is_rigid,
+    settle,
 )
+from pliant.solvers.linear import Dense, dense_direction, direction, factorize, make_dense, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.rows import (
-    EXPONENT,
-    FRICTION,
-    LOWER,
-    MOBILITY,
-    OFFSET,
-    POWER,
-    SLOPE,
-    START,
-    STIFFNESS,
-    UPPER,
-    VALUE,
-    Rows,
-    project,
-    rates,
-    whitened_impulse,
-)
+from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
 from pliant.solvers.sweeps import delassus_blocks, sweep
-from pliant.solvers.symbolic import Pattern
-from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 SETTLED = 1e-13  # one below which no factorization is
@@ -60,116 +43,7 @@ SETTLED = 1e-13  # one below which no factorization is
 # and on the interior path, where the distance from the rim is one.
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
-GROWTH = 1e4  # forces may be so many times what calls for them; beyond, they do not excuse a broken law
-FEW_UNKNOWNS = 60
-DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
-
-# Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
-# Newton; each may take as many as BUDGET.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING, LINEAR = range(10)
-
-
-class Motion(NamedTuple):
-    """The present forces' consequences, and the best forces so far."""
-
-    free: Array  # (nv,) v* = v0 + h inv(M) f
-    x: Array  # (nv,) whitened impulse
-    v: Array  # (nv,)
-    per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
-    best: Array  # (m,)
-    tally: Array  # (10,)
-
-
-class Island(NamedTuple):
-    """All that the stages of one island share. Inner kernels take only the parts they need: every array passed on costs
-    compile time."""
-
-    inertia: Inertia
-    rows: Rows
-    pattern: Pattern
-    system: System
-    motion: Motion
-    lift: float  # 1: the associated cone of Convex
-
-
-def make_island(
-    inertia: Inertia,
-    rows: Rows,
-    pattern: Pattern,
-    v0: Array,
-    push: Array,
-    lift: float,
-    budget: int,
-    tolerance: float,
-) -> Island:
-    """v0: the velocity at the start; push = h inv(M) f, what it gains without constraints."""
-    nv, m = len(v0), len(rows.law)
-    per_row = np.zeros((7, m))
-    free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(10)
-    tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
-    tally[CEILING] = GROWTH * largest_cause(rows, per_row[0])
-    tally[LINEAR] = is_linear(rows)
-    moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
-    return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
-
-
-@kernel
-def copy(source: Array, target: Array) -> None:
-    # a loop: slice assignment would pull two seconds of compile time into every kernel
-    for i in range(source.size):
-        target[i] = source[i]
-
-
-@kernel
-def clear(x: Array) -> None:
-    for i in range(x.size):
-        x[i] = 0.0
-
-
-@kernel
-def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Array) -> float:
-    """Velocity and rates that follow from the forces; keeps the best; returns the residual.
-
-    p = free rate + G (v - v*): the free rate is summed in twofold precision, so that rates far below |G||v| keep
-    their digits.
-    """
-    p, size, v = motion.per_row[1], motion.per_row[2], motion.v
-    if motion.tally[PRECISE] != 0.0:
-        _precise_gain(rows, inertia, force, motion.x, v)
-    else:
-        whitened_impulse(rows, force, motion.x)
-        to_velocity(inertia, motion.x, v)
-    for i in range(force.size):
-        s, t = motion.per_row[0, i], abs(rows.law[i, OFFSET])
-        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            g, j = rows.jac_val[e], rows.jac_idx[e]
-            s += g * v[j]
-            t += abs(g) * abs(v[j] + motion.free[j])
-        p[i], size[i] = s, t
-    for j in range(v.size):
-        v[j] += motion.free[j]
-    residual = law_residual(rows, force, p, size, lift, motion.tally[CEILING])
-    if residual < motion.tally[RESIDUAL]:
-        motion.tally[RESIDUAL] = residual
-        copy(force, motion.best)
-    return residual
-
-
-@kernel
-def _precise_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
-    """v = inv(M) h G' lambda, summed in twofold precision: opposing forces of redundant rows cancel."""
-    nv = v.size
-    hi, lo = np.zeros(nv), np.zeros(nv)
-    for i in range(force.size):
-        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            j = rows.jac_idx[e]
-            hi[j], lo[j] = add_product(hi[j], lo[j], rows.jac_val[e], force[i])
-    for j in range(nv):
-        hi[j] = rows.step * (hi[j] + lo[j])
-    from_force(inertia, hi, x)
-    to_velocity(inertia, x, v)
-    refine_gain(inertia, hi, x, v)
+FEW_UNKNOWNS = 60  # linear islands up to here go straight to the dense factorization
 
 
 @kernel
@@ -349,31 +223,6 @@ def _exact_newton(island: Island, dense: Dense, force: Array, most: float, searc
         residual = new
 
 
-@kernel
-def finish(island: Island, force: Array) -> None:
-    """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    rows, motion = island.rows, island.motion
-    copy(motion.best, force)
-    project(rows, force)
-    motion.tally[PRECISE], motion.tally[RESIDUAL] = 1.0, np.inf
-    settle(rows, island.inertia, motion, island.lift, force)
-
-
-@kernel
-def cancellation(rows: Rows, nv: int, force: Array) -> float:
-    """How many times larger the forces are than what they do: max |G|'|lambda| over max |G' lambda|."""
-    net, gross = np.zeros(nv), np.zeros(nv)
-    for i in range(force.size):
-        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            f = rows.jac_val[e] * force[i]
-            net[rows.jac_idx[e]] += f
-            gross[rows.jac_idx[e]] += abs(f)
-    largest, left = 0.0, 1e-300
-    for j in range(nv):
-        largest, left = max(largest, gross[j]), max(left, abs(net[j]))
-    return largest / left
-
-
 def solve_linear(island: Island, force: Array) -> None:
     """One linear solve, refined on its factors: dense where they are few, or too stiff for the sparse ones."""
     if len(force) + len(island.motion.v) <= FEW_UNKNOWNS or is_rigid(island):
@@ -381,42 +230,3 @@ def solve_linear(island: Island, force: Array) -> None:
     else:
         newton(island, force, 5.0, 0.0, 1.0)
     finish(island, force)
-
-
-def is_linear(rows: Rows) -> bool:
-    """Whether every row is a spring without bounds: one linear solve gives the answer."""
-    law = rows.law
-    return bool(len(rows.block_ptr) == len(law) + 1 and np.all(np.isinf(law[:, LOWER]) & np.isinf(law[:, UPPER])))
-
-
-def largest_cause(rows: Rows, free_rate: Array) -> float:
-    """The largest force that rates and deformations at the start call for [N].
-
-    Redundant rigid rows can carry any self-stress. One of 1e9 N where nothing asks for more than 1 N would hide every
-    broken law behind its own size.
-    """
-    law = rows.law
-    a = rows.step * law[:, MOBILITY]
-    stop = np.divide(np.abs(free_rate), a, out=np.zeros(len(law)), where=a > 0.0)
-    spring = np.clip(law[:, START], law[:, LOWER], law[:, UPPER])
-    power = law[:, POWER] > 0.0
-    spring[power] = law[power, STIFFNESS] * np.maximum(0.0, -law[power, VALUE]) ** law[power, EXPONENT]
-    spring[(law[:, FRICTION] > 0.0) | ~np.isfinite(spring)] = 0.0
-    return float(max(stop.max(initial=0.0), np.abs(spring).max(initial=0.0)))
-
-
-def solved(island: Island) -> bool:
-    return bool(island.motion.tally[RESIDUAL] < island.motion.tally[TOLERANCE])
-
-
-def take_best(island: Island, force: Array) -> None:
-    """Go on from the best forces found so far."""
-    force[:] = island.motion.best
-
-
-def is_rigid(island: Island) -> bool:
-    """Whether rows are too stiff for the sparse factorization to tell apart, and few enough for a dense one."""
-    m, law = len(island.motion.best), island.rows.law
-    springs = (law[:, FRICTION] == 0.0) & (law[:, SLOPE] < np.inf)
-    stiffest = np.max(law[:, MOBILITY] * law[:, SLOPE], where=springs, initial=0.0) * island.rows.step
-    return bool(m + len(island.motion.v) <= DENSE_UNKNOWNS and stiffest > 0.1 / LEAST)
