@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 def _demo(out: str | None) -> int:
     from pliant.demo import report
 
-    print("pliant demo: solving; the first run on a machine compiles, half a minute or so", file=sys.stderr)
+    print("pliant demo: solving; the first run on a machine compiles, for up to a minute", file=sys.stderr)
     print(report(), flush=True)
     return _draw(out or PICTURE, asked=out is not None)
 

@@ -54,6 +54,8 @@ def solve(
 ) -> Solution:
     """Constraint forces and velocity at the end of the step.
 
+    problem: the step. solver: `Coulomb()`, the default, or `Convex()`. Returns a `Solution`: velocity (nv,), forces per
+    constraint (n,) or (n, d) [N], contact states, and residuals that say how far the answer is from the laws.
     warm_start: an earlier Solution; rows are matched by the name (or position) of their constraint and their ids. It
     changes the work, never the answer beyond the tolerance. throw: raise SolveError when the tolerance is not met.
     """
