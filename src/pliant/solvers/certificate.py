@@ -8,6 +8,8 @@ from pliant.inputs import Array, Ints
 from pliant.solvers.compensated import add_product
 from pliant.solvers.newton import slip_speed, tangent_residual
 from pliant.solvers.rows import (
+    COMPLIANCE,
+    FRICTION,
     LOWER,
     MOBILITY,
     OFFSET,
@@ -17,6 +19,8 @@ from pliant.solvers.rows import (
     clip,
     linearise,
 )
+
+LAST_DIGITS = 1e-15  # of a number, relative
 
 
 @kernel
@@ -108,6 +112,8 @@ def _measure(
         k = island[lo]
         slip = slip_speed(rows.law, rows.step, lo, lo + n, force, p) if lift != 0.0 else 0.0
         y = _scalar_distance(rows.law, rows.step, lo, force[lo], p[lo] - lift * slip, slope)
+        if lift != 0.0 and n > 1:
+            y = _sharp(rows.law, rows.step, lo, n, force, slope[0], y)
         r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
         if n > 1:
             tangent_residual(rows.law, rows.step, lo, lo + n, force, p, r)
@@ -123,6 +129,21 @@ def _measure(
                 reach = size[lo + i] / a if S == np.inf else S * size[lo + i] / (1.0 + a * S)
                 scale[k] = max(scale[k], f, reach if reach < np.inf else 0.0)
                 worst[k] = max(worst[k], abs(r[i]))
+
+
+@kernel
+def _sharp(law: Array, h: float, lo: int, n: int, force: Array, S: float, y: float) -> float:
+    """What is left of y, taken at p_n - |w|, when the last digits of the tangential forces are left out of it.
+
+    On soft tangential springs they move |w| = |mu (p + R lambda + bias)| by more than any normal rate.
+    """
+    a, blur = h * law[lo, MOBILITY], 0.0
+    for i in range(lo + 1, lo + n):
+        blur += (LAST_DIGITS * law[i, FRICTION] * law[i, COMPLIANCE] * force[i]) ** 2
+    blur = np.sqrt(blur)
+    if blur > 0.0 and S > 0.0:
+        blur /= a + 1.0 / S
+    return max(0.0, y - blur) if y > 0.0 else min(0.0, y + blur)
 
 
 @kernel

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from pliant.inputs import Array
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
     Island,
+    adopt,
+    count,
     finish,
     is_rigid,
+    is_small,
+    rescaled,
+    slippery,
+    softened,
     solved,
     take_best,
 )
-from pliant.solvers.stages import (
-    exact_newton,
-    interior,
-    newton,
-    sweeps,
-)
+from pliant.solvers.stages import exact_newton, interior, newton, sweeps
+
+SCALES = 0.3, 0.03, 1e-3, 1e-5
+SOFTNESS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6
+SHARES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95
+
+Way = Callable[[Island, Array], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coulomb(Formulation):
     """The laws as they are: stick, slip, no lift while sliding. Not convex; a solution near the start is found.
 
-    Newton from the warm start first. Where it stalls, sweeps over the contacts find who sticks and slips, and the
-    interior path leads through piles whose contacts hang between the two; Newton takes the last digits each time.
+    Newton from the warm start first. Where it stalls, other ways lead to other starts: springs that grow stiff little
+    by little, sweeps over the contacts, the interior path, the convex program; from each of them Newton tries the laws
+    at several scales.
     """
 
     lift = 0.0
@@ -34,17 +44,8 @@ class Coulomb(Formulation):
     def _run(self, island: Island, force: Array) -> None:
         newton(island, force, 10.0, 1.0, 1.0)
         self._exact(island, force)
-        rounds, spread = 100.0, 0.1
-        while not (solved(island) or self._spent(island) or rounds > 20000.0):
-            sweeps(island, force, rounds)
-            newton(island, force, 10.0, 1.0, 1.0)
-            if not solved(island):
-                take_best(island, force)
-                interior(island, force, 1.0, spread, 30.0)
-                self._bold(island, force)
-            if not solved(island) and rounds == 100.0:
-                self._from_convex(island, force)
-            rounds, spread = 5.0 * rounds, 0.1 * spread
+        if not solved(island) and self.max_iterations > 1:
+            self._search(island, force)
         finish(island, force)
 
     @staticmethod
@@ -52,6 +53,78 @@ class Coulomb(Formulation):
         for search in (True, False):
             if not solved(island) and is_rigid(island):
                 exact_newton(island, force, 10, search)
+
+    def _search(self, island: Island, force: Array) -> None:
+        """One way after another, each from the best forces so far and with steps of its own to take."""
+        ways: list[Way] = [lambda same, f: None, self._soften]
+        for rounds, spread in (100.0, 0.1), (500.0, 0.01), (2500.0, 0.001):
+            ways += [partial(self._sweep, rounds=rounds), partial(self._inside, spread=spread)]
+            ways += [self._from_convex, self._grip, self._cold] if rounds == 100.0 else [self._soften, self._grip]
+        for way in ways:
+            same = rescaled(island, 1.0)
+            take_best(island, force)
+            way(same, force)
+            self._rescale(same, force)
+            adopt(island, same)
+            count(island, same)
+            if solved(island):
+                break
+
+    @staticmethod
+    def _rescale(island: Island, force: Array) -> None:
+        """Newton at other scales of the laws, which decide otherwise who is active on the way."""
+        start = force.copy()
+        for factor in SCALES:
+            if solved(island):
+                return
+            other, same = rescaled(island, factor), rescaled(island, 1.0)
+            other.motion.best[:] = force[:] = start
+            for search in (True, False):
+                newton(other, force, 20.0, float(search), 1.0)
+                if not solved(other) and is_small(other):
+                    exact_newton(other, force, 20, search)
+                take_best(other, force)
+                if solved(other):
+                    break
+            newton(same, force, 10.0, 1.0, 1.0)
+            adopt(island, same)
+            count(island, other, same)
+
+    @staticmethod
+    def _follow(island: Island, force: Array, path: Iterable[Island]) -> None:
+        """Newton from the end of a path of other laws, each solved from the one before."""
+        for other in path:
+            newton(other, force, 20.0, 1.0, 1.0)
+            take_best(other, force)
+            if not solved(other):
+                interior(other, force, 1.0, 0.01, 30.0)
+                take_best(other, force)
+            count(island, other)
+        newton(island, force, 10.0, 1.0, 1.0)
+
+    def _soften(self, island: Island, force: Array) -> None:
+        """Springs that grow as stiff as they are."""
+        self._follow(island, force, (softened(island, softness) for softness in SOFTNESS))
+
+    def _grip(self, island: Island, force: Array) -> None:
+        """Friction that grows to what it is."""
+        self._follow(island, force, (slippery(island, share) for share in SHARES))
+
+    @staticmethod
+    def _sweep(island: Island, force: Array, rounds: float) -> None:
+        """Sweeps find who sticks and slips."""
+        sweeps(island, force, rounds)
+        newton(island, force, 10.0, 1.0, 1.0)
+
+    @staticmethod
+    def _inside(island: Island, force: Array, spread: float) -> None:
+        """The interior path; then Newton with line search, or without, which gets over the bend of a cone where the
+        search crawls."""
+        interior(island, force, 1.0, spread, 30.0)
+        for search in (1.0, 0.0):
+            if not solved(island):
+                take_best(island, force)
+                newton(island, force, 8.0, search, 1.0)
 
     def _from_convex(self, island: Island, force: Array) -> None:
         """Newton from the answer of the convex program, which can always be had."""
@@ -61,9 +134,7 @@ class Coulomb(Formulation):
         self._exact(island, force)
 
     @staticmethod
-    def _bold(island: Island, force: Array) -> None:
-        """Newton with line search, then without, which gets over the bend of a cone where the search crawls."""
-        for search in (1.0, 0.0):
-            if not solved(island):
-                take_best(island, force)
-                newton(island, force, 8.0, search, 1.0)
+    def _cold(island: Island, force: Array) -> None:
+        """From nothing: a start may mislead."""
+        force.fill(0.0)
+        newton(island, force, 10.0, 1.0, 1.0)

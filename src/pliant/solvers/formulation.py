@@ -9,9 +9,6 @@ from typing import ClassVar
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.solvers.island import (
-    BUDGET,
-    INSIDE,
-    ITERATIONS,
     Island,
 )
 
@@ -37,7 +34,3 @@ class Formulation:
     def _run(self, island: Island, force: Array) -> None:
         """Solve one island from `force`, in place."""
         raise TypeError(f"{type(self).__name__} is not a solver; use Coulomb() or Convex()")
-
-    @staticmethod
-    def _spent(island: Island) -> bool:
-        return bool(max(island.motion.tally[ITERATIONS], island.motion.tally[INSIDE]) >= island.motion.tally[BUDGET])

@@ -20,8 +20,11 @@ from pliant.solvers.rows import (
     MOBILITY,
     OFFSET,
     POWER,
+    REACH,
     SLOPE,
+    SLOPE_TAIL,
     START,
+    START_TAIL,
     STIFFNESS,
     UPPER,
     VALUE,
@@ -37,8 +40,9 @@ RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
 # Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
-# Newton; each may take as many as BUDGET.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING, LINEAR = range(10)
+# Newton; each may take as many as BUDGET. ELSEWHERE counts those taken on other laws, FACTORIZATIONS all.
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING, LINEAR, ELSEWHERE = range(11)
+STEPS = [ITERATIONS, INSIDE, EXACT, ELSEWHERE]
 
 
 class Motion(NamedTuple):
@@ -49,7 +53,7 @@ class Motion(NamedTuple):
     v: Array  # (nv,)
     per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
     best: Array  # (m,)
-    tally: Array  # (10,)
+    tally: Array  # (11,)
 
 
 class Island(NamedTuple):
@@ -78,7 +82,7 @@ def make_island(
     nv, m = len(v0), len(rows.law)
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(10)
+    tally = np.zeros(11)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
     tally[CEILING] = GROWTH * largest_cause(rows, per_row[0])
     tally[LINEAR] = is_linear(rows)
@@ -110,10 +114,15 @@ def largest_cause(rows: Rows, free_rate: Array) -> float:
 
 def is_rigid(island: Island) -> bool:
     """Whether rows are too stiff for the sparse factorization to tell apart, and few enough for a dense one."""
-    m, law = len(island.motion.best), island.rows.law
+    law = island.rows.law
     springs = (law[:, FRICTION] == 0.0) & (law[:, SLOPE] < np.inf)
     stiffest = np.max(law[:, MOBILITY] * law[:, SLOPE], where=springs, initial=0.0) * island.rows.step
-    return bool(m + len(island.motion.v) <= DENSE_UNKNOWNS and stiffest > RIGID)
+    return bool(is_small(island) and stiffest > RIGID)
+
+
+def is_small(island: Island) -> bool:
+    """Few enough rows and velocities for a dense factorization."""
+    return len(island.motion.best) + len(island.motion.v) <= DENSE_UNKNOWNS
 
 
 def solved(island: Island) -> bool:
@@ -123,6 +132,57 @@ def solved(island: Island) -> bool:
 def take_best(island: Island, force: Array) -> None:
     """Go on from the best forces found so far."""
     force[:] = island.motion.best
+
+
+def rescaled(island: Island, factor: float) -> Island:
+    """The island with every mobility times `factor` in its laws.
+
+    The answers are the same; on the way to them 1 / (h a) decides who is active. Forces that come from stiffness, not
+    from inertia, are far larger than that scale, and a smaller mobility tells their sets apart.
+    """
+    law = island.rows.law.copy()
+    law[:, [MOBILITY, REACH]] *= factor
+    return _other(island, law)
+
+
+def softened(island: Island, compliance: float) -> Island:
+    """The island with so much more compliance on its linear laws, relative to h a."""
+    law = island.rows.law.copy()
+    linear = (law[:, FRICTION] == 0.0) & (law[:, POWER] == 0.0) & np.isfinite(law[:, SLOPE])
+    fit = 1.0 / (1.0 + compliance * island.rows.step * law[linear, MOBILITY] * law[linear, SLOPE])
+    for column in (SLOPE, SLOPE_TAIL, START, START_TAIL):
+        law[linear, column] *= fit
+    return _other(island, law)
+
+
+def slippery(island: Island, share: float) -> Island:
+    """The island with this share of its friction."""
+    law = island.rows.law.copy()
+    law[:, FRICTION] *= share
+    law[:, REACH] *= share * share
+    return _other(island, law)
+
+
+def _other(island: Island, law: Array) -> Island:
+    """The same with other laws, and nothing tried yet."""
+    motion = Motion(*(part.copy() for part in island.motion))
+    motion.tally[[*STEPS, FACTORIZATIONS, PRECISE]] = 0.0
+    motion.tally[RESIDUAL] = np.inf
+    return island._replace(rows=island.rows._replace(law=law), motion=motion)
+
+
+def adopt(island: Island, other: Island) -> None:
+    """Take over the best forces of another, if they are better: one with the same laws."""
+    if other.motion.tally[RESIDUAL] < island.motion.tally[RESIDUAL]:
+        island.motion.tally[RESIDUAL] = other.motion.tally[RESIDUAL]
+        island.motion.best[:] = other.motion.best
+
+
+def count(island: Island, *others: Island) -> None:
+    """Book the work done on others as done elsewhere."""
+    for other in others:
+        island.motion.tally[ELSEWHERE] += other.motion.tally[STEPS].sum()
+        island.motion.tally[FACTORIZATIONS] += other.motion.tally[FACTORIZATIONS]
 
 
 @kernel

@@ -21,6 +21,7 @@ from pliant.inputs import Array, Ints
 from pliant.solvers.island import (
     BUDGET,
     ITERATIONS,
+    RESIDUAL,
     Island,
     finish,
     solved,
@@ -71,8 +72,8 @@ class Program(NamedTuple):
 
 
 @np.errstate(all="ignore")  # what overflows is found out in the end
-def fall_back(island: Island, force: Array) -> bool:
-    """Newton from the answer of Clarabel, in place; whether it solved the island.
+def fall_back(island: Island, force: Array, tolerance: float) -> bool:
+    """Newton from the answer of Clarabel, in place; whether the residual is below the tolerance then.
 
     Coulomb's law is the convex program with the slip speeds of its own answer added to the rates of the
     normals (de Saxce): a few rounds of that.
@@ -90,7 +91,7 @@ def fall_back(island: Island, force: Array) -> bool:
             break
         slip = _slip_speeds(rows, rate, found)
     finish(island, force)
-    return solved(island)
+    return bool(tally[RESIDUAL] < tolerance)
 
 
 def _slip_speeds(rows: Rows, free: Array, force: Array) -> Array:

@@ -111,9 +111,8 @@ def _line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: f
 
 @kernel
 def sweeps(island: Island, force: Array, rounds: float) -> None:
-    """Gauss-Seidel sweeps from the best forces; the result is left in `force`."""
+    """Gauss-Seidel sweeps from `force`, in place."""
     rows, motion = island.rows, island.motion
-    copy(motion.best, force)
     project(rows, force)
     whitened_impulse(rows, force, motion.x)
     sweep(rows, delassus_blocks(rows), motion.per_row[0], force, motion.x, rounds)
