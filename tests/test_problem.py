@@ -102,6 +102,7 @@ BAD = [
         {"constraints": [ROW, Unilateral([[1.0, 2.0]], [0.0], Law(1.0), name="stop")]},
         r"constraints\[1\] \(Unilateral 'stop'\): jacobian must have 1 columns, .* got 2",
     ),
+    ({"constraints": [ROW, ROW]}, r"constraints\[0\] and constraints\[1\] are both named 'hinge'"),
 ]
 
 

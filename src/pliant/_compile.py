@@ -74,6 +74,12 @@ def _make(function: F, inline: bool) -> F:
     return cast(F, dispatcher)
 
 
+@functools.cache
+def _say_so() -> None:
+    """Once in a process: who waits wants to know for what."""
+    _log.warning("compiling for this machine, for about half a minute, once (`pliant compile` does it ahead of time)")
+
+
 def _refuse_pointers(function: Callable[..., Any]) -> None:
     captured = inspect.getclosurevars(function)
     for name, value in {**captured.globals, **captured.nonlocals}.items():
@@ -111,10 +117,13 @@ class _Cache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         disk = self._disk
         try:
-            return disk.load_overload(sig, target_context)
+            found = disk.load_overload(sig, target_context)
         except Exception as error:  # a damaged pickle raises anything at all
             _log.info("compiled code in %s is unreadable (%r): compiling again", disk.cache_path, error)
-            return None
+            found = None
+        if found is None and self._function.__module__.startswith("pliant."):
+            _say_so()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         disk = self._disk

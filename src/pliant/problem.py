@@ -148,6 +148,7 @@ def _read_constraints(constraints: Any, nv: int) -> tuple[Constraint, ...]:
         got = constraints.label if isinstance(constraints, Constraint) else repr(constraints)
         raise InputError(f"StepProblem: constraints must be a sequence, got {got}; write [constraint]")
     given = tuple(constraints)
+    named: dict[str, int] = {}
     for i, constraint in enumerate(given):
         if not isinstance(constraint, Constraint):
             raise InputError(
@@ -157,5 +158,10 @@ def _read_constraints(constraints: Any, nv: int) -> tuple[Constraint, ...]:
             raise InputError(
                 f"StepProblem: constraints[{i}] ({constraint.label}): jacobian must have {nv} columns, "
                 f"one per velocity of the mass, got {constraint.nv}"
+            )
+        if constraint.name and named.setdefault(constraint.name, i) != i:
+            raise InputError(
+                f"StepProblem: constraints[{named[constraint.name]}] and constraints[{i}] are both named "
+                f"{constraint.name!r}; warm starts find rows by name: give each its own, or none"
             )
     return given

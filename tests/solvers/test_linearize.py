@@ -371,7 +371,7 @@ def test_a_gradient_is_a_direction():
         ({"force": [1.0, np.nan, 0.0, 0.0]}, "force must be finite"),
         ({"value": [1.0]}, r"value must be a list with one entry per constraint \(2"),
         ({"value": 1.0}, "value must be a list"),
-        ({"stiffness": {"leg": 1.0}}, "no constraints have the name 'leg'; names are: 'arm', 'floor'"),
+        ({"stiffness": {"leg": 1.0}}, "no constraint has the name 'leg'; names are: 'arm', 'floor'"),
         ({"stiffness": {2: 1.0}}, "positions of constraints, 0 to 1"),
         ({"stiffness": {"arm": np.ones(3)}}, r"stiffness\[0\] \(Bilateral 'arm'\)"),
         ({"friction": [0.1, None]}, "only a Contact has friction"),

@@ -21,10 +21,10 @@ from pliant.solvers.island import (
     solved,
     take_best,
 )
-from pliant.solvers.stages import exact_newton, interior, newton, sweeps
+from pliant.solvers.stages import exact_newton, interior, newton
 
 SCALES = 0.3, 0.03, 1e-3, 1e-5
-SOFTNESS = 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6
+SOFTNESS = 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6
 SHARES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95
 
 Way = Callable[[Island, Array], None]
@@ -35,8 +35,8 @@ class Coulomb(Formulation):
     """The laws as they are: stick, slip, no lift while sliding. Not convex; a solution near the start is found.
 
     Newton from the warm start first. Where it stalls, other ways lead to other starts: springs that grow stiff little
-    by little, sweeps over the contacts, the interior path, the convex program; from each of them Newton tries the laws
-    at several scales.
+    by little, friction that grows, the interior path, the convex program; from each of them Newton tries the laws at
+    several scales.
     """
 
     lift = 0.0
@@ -56,19 +56,31 @@ class Coulomb(Formulation):
 
     def _search(self, island: Island, force: Array) -> None:
         """One way after another, each from the best forces so far and with steps of its own to take."""
-        ways: list[Way] = [lambda same, f: None, self._soften]
-        for rounds, spread in (100.0, 0.1), (500.0, 0.01), (2500.0, 0.001):
-            ways += [partial(self._sweep, rounds=rounds), partial(self._inside, spread=spread)]
-            ways += [self._from_convex, self._grip, self._cold] if rounds == 100.0 else [self._soften, self._grip]
+        soft, grip = self._soften, self._grip
+        near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
+        ways: tuple[Way, ...] = (
+            soft,
+            near,
+            self._from_convex,
+            grip,
+            self._cold,
+            nearer,
+            soft,
+            grip,
+            nearest,
+            soft,
+            grip,
+        )
+        self._rescale(island, force)
         for way in ways:
+            if solved(island):
+                break
             same = rescaled(island, 1.0)
             take_best(island, force)
             way(same, force)
             self._rescale(same, force)
             adopt(island, same)
             count(island, same)
-            if solved(island):
-                break
 
     @staticmethod
     def _rescale(island: Island, force: Array) -> None:
@@ -109,12 +121,6 @@ class Coulomb(Formulation):
     def _grip(self, island: Island, force: Array) -> None:
         """Friction that grows to what it is."""
         self._follow(island, force, (slippery(island, share) for share in SHARES))
-
-    @staticmethod
-    def _sweep(island: Island, force: Array, rounds: float) -> None:
-        """Sweeps find who sticks and slips."""
-        sweeps(island, force, rounds)
-        newton(island, force, 10.0, 1.0, 1.0)
 
     @staticmethod
     def _inside(island: Island, force: Array, spread: float) -> None:

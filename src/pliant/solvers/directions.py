@@ -42,12 +42,12 @@ def _in_order(name: str, entries: PerConstraint, constraints: Sequence[Constrain
 
 def _position(name: str, key: int | str, constraints: Sequence[Constraint]) -> int:
     if isinstance(key, str):
-        found = [i for i, constraint in enumerate(constraints) if constraint.name == key]
-        if len(found) == 1:
-            return found[0]
-        known = ", ".join(repr(constraint.name) for constraint in constraints if constraint.name)
+        named = {constraint.name: i for i, constraint in enumerate(constraints) if constraint.name}
+        if key in named:
+            return named[key]
+        known = ", ".join(map(repr, named))
         raise InputError(
-            f"{name}: {len(found) or 'no'} constraints have the name {key!r}; names are: {known or 'none'}; "
+            f"{name}: no constraint has the name {key!r}; names are: {known or 'none'}; "
             f"use a position, 0 to {len(constraints) - 1}"
         )
     if not isinstance(key, int | np.integer) or not 0 <= key < len(constraints):

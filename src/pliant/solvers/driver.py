@@ -71,7 +71,7 @@ def solve(
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + velocity_gain(inertia, flat.step * flat.force)
     islands = _solve_islands(flat, inertia, solver, force, velocity)
-    solution = _conclude(problem, flat, inertia, solver, force, velocity, islands, begin)
+    solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
     if throw and not solution.status.solved:
         raise SolveError(f"{solution.status} (residual {solution.residual:.1e})", problem, solution)
     return solution
@@ -108,7 +108,7 @@ def _solve_island(
     flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
-    island = _prepare(flat, inertia, solver)
+    island = prepare(flat, inertia, solver)
     if island.motion.tally[LINEAR]:
         solve_linear(island, force)
     else:
@@ -144,7 +144,7 @@ def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
         cancels = False
 
 
-def _prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
+def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
     rows = make_rows(flat, inertia)
     diagonal = np.arange(len(flat.velocity) + 1)
     pattern = analyze(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
@@ -164,7 +164,6 @@ def _conclude(
     problem: StepProblem,
     flat: Flat,
     inertia: Inertia,
-    solver: Formulation,
     force: Array,
     velocity: Array,
     islands: Islands,

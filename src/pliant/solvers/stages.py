@@ -1,4 +1,4 @@
-"""The compiled stages: Newton, sweeps, the interior path, and the dense Newton of the last digits."""
+"""The compiled stages: Newton, the interior path, and the dense Newton of the last digits."""
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from pliant.solvers.island import (
 from pliant.solvers.linear import Dense, dense_direction, direction, factorize, make_dense, push_forces
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
-from pliant.solvers.sweeps import delassus_blocks, sweep
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 SETTLED = 1e-13  # one below which no factorization is
@@ -107,15 +106,6 @@ def _line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: f
         if natural_map(rows, trial, ahead, lift, r) <= (1.0 - 0.1 * step) * merit or step < 2e-3:
             return step
         step *= 0.5
-
-
-@kernel
-def sweeps(island: Island, force: Array, rounds: float) -> None:
-    """Gauss-Seidel sweeps from `force`, in place."""
-    rows, motion = island.rows, island.motion
-    project(rows, force)
-    whitened_impulse(rows, force, motion.x)
-    sweep(rows, delassus_blocks(rows), motion.per_row[0], force, motion.x, rounds)
 
 
 @kernel
