@@ -74,11 +74,11 @@ def rates_and_sizes(rows: Rows, v0: Array, gain: Array, p: Array, size: Array) -
 
 
 @kernel
-def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float, ceiling: float) -> float:
-    """max |r_i| / F of one island, F at most `ceiling`; lift = 1: with p_n - |w| for p_n, the associated cone."""
+def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float) -> float:
+    """max |r_i| / F of one island; lift = 1: with p_n - |w| for p_n, the associated cone."""
     worst, scale = np.zeros(1), np.zeros(1)
     _measure(rows, force, p, size, lift, np.zeros(force.size, np.int64), worst, scale)
-    return _ratio(worst[0], min(scale[0], ceiling))
+    return _ratio(worst[0], scale[0])
 
 
 @kernel

@@ -15,7 +15,6 @@ from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
-    CEILING,
     FACTORIZATIONS,
     LINEAR,
     RESIDUAL,
@@ -119,9 +118,6 @@ def _solve_island(
     if not island.motion.tally[RESIDUAL] < solver.tolerance:
         helped = solver.max_iterations > 1 and fall_back(island, force, solver.tolerance)
         status = Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
-    if status.solved:
-        island.motion.tally[CEILING] = np.inf
-        finish(island, force)  # reported as defined; on the way to it forces without a cause excuse nothing
     if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
     velocity[:] = island.motion.v

@@ -14,7 +14,6 @@ from pliant.solvers.certificate import free_rates, law_residual
 from pliant.solvers.compensated import add_product
 from pliant.solvers.linear import System, make_system
 from pliant.solvers.rows import (
-    EXPONENT,
     FRICTION,
     LOWER,
     MOBILITY,
@@ -25,9 +24,7 @@ from pliant.solvers.rows import (
     SLOPE_TAIL,
     START,
     START_TAIL,
-    STIFFNESS,
     UPPER,
-    VALUE,
     Rows,
     project,
     whitened_impulse,
@@ -35,13 +32,12 @@ from pliant.solvers.rows import (
 from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
 
-GROWTH = 1e4  # forces may be so many times what calls for them; beyond, they do not excuse a broken law
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
 # Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
 # Newton; each may take as many as BUDGET. ELSEWHERE counts those taken on other laws, FACTORIZATIONS all.
-ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, CEILING, LINEAR, ELSEWHERE = range(11)
+ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, LINEAR, ELSEWHERE = range(10)
 STEPS = [ITERATIONS, INSIDE, EXACT, ELSEWHERE]
 
 
@@ -53,7 +49,7 @@ class Motion(NamedTuple):
     v: Array  # (nv,)
     per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
     best: Array  # (m,)
-    tally: Array  # (11,)
+    tally: Array  # (10,)
 
 
 class Island(NamedTuple):
@@ -82,9 +78,8 @@ def make_island(
     nv, m = len(v0), len(rows.law)
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(11)
+    tally = np.zeros(10)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
-    tally[CEILING] = GROWTH * largest_cause(rows, per_row[0])
     tally[LINEAR] = is_linear(rows)
     moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
     return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
@@ -94,22 +89,6 @@ def is_linear(rows: Rows) -> bool:
     """Whether every row is a spring without bounds: one linear solve gives the answer."""
     law = rows.law
     return bool(len(rows.block_ptr) == len(law) + 1 and np.all(np.isinf(law[:, LOWER]) & np.isinf(law[:, UPPER])))
-
-
-def largest_cause(rows: Rows, free_rate: Array) -> float:
-    """The largest force that rates and deformations at the start call for [N].
-
-    Redundant rigid rows can carry any self-stress. One of 1e9 N where nothing asks for more than 1 N would hide every
-    broken law behind its own size.
-    """
-    law = rows.law
-    a = rows.step * law[:, MOBILITY]
-    stop = np.divide(np.abs(free_rate), a, out=np.zeros(len(law)), where=a > 0.0)
-    spring = np.clip(law[:, START], law[:, LOWER], law[:, UPPER])
-    power = law[:, POWER] > 0.0
-    spring[power] = law[power, STIFFNESS] * np.maximum(0.0, -law[power, VALUE]) ** law[power, EXPONENT]
-    spring[(law[:, FRICTION] > 0.0) | ~np.isfinite(spring)] = 0.0
-    return float(max(stop.max(initial=0.0), np.abs(spring).max(initial=0.0)))
 
 
 def is_rigid(island: Island) -> bool:
@@ -220,7 +199,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
         p[i], size[i] = s, t
     for j in range(v.size):
         v[j] += motion.free[j]
-    residual = law_residual(rows, force, p, size, lift, motion.tally[CEILING])
+    residual = law_residual(rows, force, p, size, lift)
     if residual < motion.tally[RESIDUAL]:
         motion.tally[RESIDUAL] = residual
         copy(force, motion.best)

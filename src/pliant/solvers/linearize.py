@@ -239,7 +239,7 @@ def _pieces_at(flat: Flat, solution: Solution) -> tuple[Pieces, Array]:
     _check_residual("law_residual", law, solution.law_residual)
     size = _rate_sizes(flat, solution.velocity)
     lift = _is_lifted(rows, force, rate)
-    kept = law_residual(rows, force, rate, size, 1.0, np.inf) if lift else law
+    kept = law_residual(rows, force, rate, size, 1.0) if lift else law
     if not kept <= 2.0 * solution.residual + SLACK:
         raise InputError(
             "solution must be one of Coulomb() or Convex(): it keeps neither the laws nor the conditions of "
