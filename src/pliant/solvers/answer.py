@@ -21,7 +21,7 @@ def judge(
     impulse = np.zeros(len(velocity))
     np.add.at(impulse, flat.jac_idx[: flat.jac_ptr[-1]], _entry_forces(flat, force))
     impulse *= flat.step
-    gain = velocity_gain(inertia, flat.step * flat.force + impulse)
+    gain = velocity_gain(inertia, flat.step * flat.force + impulse, np.zeros(len(impulse)))
     rows = make_rows(flat, inertia)
     p, size = np.zeros(len(force)), np.zeros(len(force))
     rates_and_sizes(rows, flat.velocity, gain, p, size)

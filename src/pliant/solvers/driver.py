@@ -32,7 +32,7 @@ from pliant.solvers.stages import (
     solve_linear,
 )
 from pliant.solvers.symbolic import analyze
-from pliant.solvers.whiten import Inertia, factor_inertia, velocity_gain
+from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
 # Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
 EXACT_RESIDUAL = 1e-12
@@ -68,7 +68,7 @@ def solve(
     flat = problem.flat()
     force = _start(problem, warm_start)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    velocity = flat.velocity + velocity_gain(inertia, flat.step * flat.force)
+    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
     islands = _solve_islands(flat, inertia, solver, force, velocity)
     solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
     if throw and not solution.status.solved:
@@ -149,7 +149,7 @@ def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
         rows,
         pattern,
         flat.velocity,
-        velocity_gain(inertia, flat.step * flat.force),
+        free_gain(inertia, flat.step, flat.force),
         solver.lift,
         solver.max_iterations,
         min(GOAL if len(flat.kind) <= SMALL_ROWS else BIG_GOAL, float(solver.tolerance)),

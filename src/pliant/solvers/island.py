@@ -11,7 +11,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.certificate import free_rates, law_residual
-from pliant.solvers.compensated import add_product
+from pliant.solvers.compensated import add_product, two_product
 from pliant.solvers.linear import System, make_system
 from pliant.solvers.rows import (
     FRICTION,
@@ -30,7 +30,7 @@ from pliant.solvers.rows import (
     whitened_impulse,
 )
 from pliant.solvers.symbolic import Pattern
-from pliant.solvers.whiten import Inertia, from_force, refine_gain, to_velocity
+from pliant.solvers.whiten import Inertia, to_velocity, velocity_gain
 
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
@@ -186,7 +186,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
     """
     p, size, v = motion.per_row[1], motion.per_row[2], motion.v
     if motion.tally[PRECISE] != 0.0:
-        _precise_gain(rows, inertia, force, motion.x, v)
+        _precise_gain(rows, inertia, force, v)
     else:
         whitened_impulse(rows, force, motion.x)
         to_velocity(inertia, motion.x, v)
@@ -207,7 +207,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
 
 
 @kernel
-def _precise_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
+def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
     """v = inv(M) h G' lambda, summed in twofold precision: opposing forces of redundant rows cancel."""
     nv = v.size
     hi, lo = np.zeros(nv), np.zeros(nv)
@@ -216,10 +216,9 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array
             j = rows.jac_idx[e]
             hi[j], lo[j] = add_product(hi[j], lo[j], rows.jac_val[e], force[i])
     for j in range(nv):
-        hi[j] = rows.step * (hi[j] + lo[j])
-    from_force(inertia, hi, x)
-    to_velocity(inertia, x, v)
-    refine_gain(inertia, hi, x, v)
+        hi[j], tail = two_product(rows.step, hi[j])
+        lo[j] = tail + rows.step * lo[j]
+    copy(velocity_gain(inertia, hi, lo), v)
 
 
 @kernel

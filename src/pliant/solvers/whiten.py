@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array, Ints
-from pliant.solvers.compensated import add_product
+from pliant.solvers.compensated import add_product, two_product
 
 
 class Inertia(NamedTuple):
@@ -191,22 +191,24 @@ def from_force(inertia: Inertia, f: Array, x: Array) -> None:
 
 
 @kernel
-def velocity_gain(inertia: Inertia, impulse: Array) -> Array:
-    """inv(M) impulse, accurate also where M is ill-conditioned."""
-    x, v = np.empty(impulse.size), np.empty(impulse.size)
-    from_force(inertia, impulse, x)
-    to_velocity(inertia, x, v)
-    refine_gain(inertia, impulse, x, v)
-    return v
+def free_gain(inertia: Inertia, step: float, force: Array) -> Array:
+    """h inv(M) f, accurate also where M is ill-conditioned: h f, rounded, would be too coarse."""
+    nv = force.size
+    impulse, tail = np.empty(nv), np.empty(nv)
+    for j in range(nv):
+        impulse[j], tail[j] = two_product(step, force[j])
+    return velocity_gain(inertia, impulse, tail)
 
 
 @kernel
-def refine_gain(inertia: Inertia, impulse: Array, x: Array, v: Array) -> None:
-    """v += inv(M) (impulse - M v), the residual in twofold precision; x is room to work in."""
-    nv = v.size
-    miss = np.empty(nv)
+def velocity_gain(inertia: Inertia, impulse: Array, tail: Array) -> Array:
+    """inv(M) (impulse + tail), refined once, the residual in twofold precision."""
+    nv = impulse.size
+    x, v, miss = np.empty(nv), np.empty(nv), np.empty(nv)
+    from_force(inertia, impulse, x)
+    to_velocity(inertia, x, v)
     for j in range(nv):
-        hi, lo = impulse[j], 0.0
+        hi, lo = impulse[j], tail[j]
         for e in range(inertia.mass_ptr[j], inertia.mass_ptr[j + 1]):
             hi, lo = add_product(hi, lo, -inertia.mass_val[e], v[inertia.mass_idx[e]])
         miss[j] = hi + lo
@@ -214,3 +216,4 @@ def refine_gain(inertia: Inertia, impulse: Array, x: Array, v: Array) -> None:
     to_velocity(inertia, x, miss)
     for j in range(nv):
         v[j] += miss[j]
+    return v
