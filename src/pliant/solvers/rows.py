@@ -39,6 +39,7 @@ from pliant.solvers.whiten import Inertia, whiten_rows
     SLOPE_TAIL,  # what rounding took from S
     START_TAIL,  # and from c: stiff springs at rest are small differences of large numbers
 ) = range(19)
+LAW_COLUMNS = 19
 
 
 class Rows(NamedTuple):
@@ -53,7 +54,7 @@ class Rows(NamedTuple):
     jac_ptr: Ints  # (m+1,) G in CSR
     jac_idx: Ints
     jac_val: Array
-    law: Array  # (m, 19), columns as named above
+    law: Array  # (m, LAW_COLUMNS), columns as named above
 
 
 @kernel
@@ -75,7 +76,7 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
         flat.jac_ptr,
         flat.jac_idx,
         flat.jac_val,
-        np.zeros((m, 19)),
+        np.zeros((m, LAW_COLUMNS)),
     )
     for i in range(m):
         _fill_law(flat, rows, i)
