@@ -5,6 +5,8 @@ Every public name is here and loads its module on first use, so `import pliant` 
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pliant._version import __version__
@@ -12,15 +14,19 @@ from pliant._version import __version__
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
     from pliant.errors import PliantError, SolveError
+    from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.problem import StepProblem
+    from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
-    from pliant.solvers import Convex, Coulomb
+    from pliant.solvers import Convex, Coulomb, Printed
     from pliant.solvers.driver import solve
     from pliant.solvers.linearize import linearize
+    from pliant.step import step
+    from pliant.systems import System
+    from pliant.trajectory import Trajectory
 
-# name -> module that defines it. No module directly in this package may bear the name of a function given
-# here: importing it would bind the module over the function.
+# name -> module that defines it.
 _HOME = {
     "Bilateral": "constraints",
     "Clipped": "constraints",
@@ -30,13 +36,19 @@ _HOME = {
     "Coulomb": "solvers",
     "Law": "laws",
     "PliantError": "errors",
+    "Printed": "solvers",
     "Solution": "solution",
     "SolveError": "errors",
     "Status": "solution",
     "StepProblem": "problem",
+    "System": "systems",
+    "Trajectory": "trajectory",
     "Unilateral": "constraints",
+    "gyroscopic_torque": "gyroscope",
     "linearize": "solvers.linearize",
+    "simulate": "simulate",
     "solve": "solvers.driver",
+    "step": "step",
 }
 
 __all__ = [
@@ -48,14 +60,20 @@ __all__ = [
     "Coulomb",
     "Law",
     "PliantError",
+    "Printed",
     "Solution",
     "SolveError",
     "Status",
     "StepProblem",
+    "System",
+    "Trajectory",
     "Unilateral",
     "__version__",
+    "gyroscopic_torque",
     "linearize",
+    "simulate",
     "solve",
+    "step",
 ]
 
 
@@ -70,4 +88,15 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
+
+
+class _Door(ModuleType):
+    """Importing a submodule binds it as an attribute of its package: not over a function of the same name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Door

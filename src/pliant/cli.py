@@ -8,8 +8,11 @@ import time
 from collections.abc import Sequence
 
 from pliant._version import __version__
+from pliant.errors import PliantError
+from pliant.studies import STUDIES
 
 PICTURE = "pliant-demo.png"
+FOLDER = "pliant-studies"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if given.command == "compile":
         return _compile()
+    if given.command == "reproduce":
+        return _reproduce(given.studies, given.out, given.quick)
     return _demo(given.out)
 
 
@@ -45,7 +50,31 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile every kernel and keep the code on disk, for images and clusters: later processes only "
         "load it. PLIANT_CACHE_DIR names the folder.",
     )
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="run the paper's experiments, write their results and pictures",
+        description="Run studies of the paper (all, if none is named): DIR/STUDY.json with parameters, results and "
+        "versions, and pictures (needs Matplotlib).",
+    )
+    reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
+    reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
+    reproduce.add_argument("--quick", action="store_true", help="shorter runs")
     return parser
+
+
+def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
+    from tqdm import tqdm
+
+    from pliant.studies.study import reproduce
+
+    with tqdm(bar_format="{elapsed} {desc}") as bar:
+        try:
+            written = reproduce(names, out, quick=quick, progress=bar.set_description_str)
+        except (PliantError, OSError, ImportError) as error:
+            print(f"pliant reproduce: {error}", file=sys.stderr)
+            return 1
+    print("\n".join(map(str, written)))
+    return 0
 
 
 def _compile() -> int:

@@ -7,8 +7,9 @@ A constraint is an immutable value. Its rows have a deformation `phi0` at the st
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pliant.constraint_checks import check_bounds, check_law, check_tangents, contact_shape, label_of
 from pliant.inputs import (
@@ -70,6 +71,12 @@ class Constraint:
     def label(self) -> str:
         """Kind and name, for messages."""
         return label_of(type(self).__name__, self.name)
+
+    def with_rate_offset(self, rate_offset: Array) -> Self:
+        """A copy with other offsets of the rate, shaped as its own."""
+        changed = copy(self)
+        _set(changed, rate_offset=rate_offset)
+        return changed
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""

@@ -22,7 +22,7 @@ NEWTON = 0.13  # height of an arrow per newton, in the units of the beam's drawi
 
 def demo_figure() -> Any:
     """The beam and the block of `pliant.demo` as a matplotlib Figure, 1200 pixels wide."""
-    figure = _figure(10.0, 5.4)
+    figure = empty_figure(10.0, 5.4)
     left, right = figure.subfigures(1, 2, width_ratios=(1.0, 1.15))
     law = solve(demo.beam()).forces[0]
     above, below = left.subplots(2, 1)
@@ -34,7 +34,7 @@ def demo_figure() -> Any:
     return figure
 
 
-def _figure(width: float, height: float) -> Any:
+def empty_figure(width: float, height: float) -> Any:
     """An empty figure of that many inches, or the ImportError with the remedy."""
     try:
         from matplotlib.figure import Figure

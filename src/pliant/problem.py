@@ -90,6 +90,24 @@ class StepProblem:
             mass_entries=mass_entries,
         )
 
+    def shifted(self, offsets: Any, push: Any = 0.0) -> Self:
+        """The same step with other rate offsets, (rows,) [m/s], and `push`, (nv,) [N], added to the force.
+
+        Nothing is checked again: the rest is shared with this problem.
+        """
+        flat = self.flat()
+        force = self.force + push
+        changed = object.__new__(type(self))
+        constraints = (
+            constraint.with_rate_offset(part)
+            for constraint, part in zip(self.constraints, self.split(offsets), strict=True)
+        )
+        fields = {**self.__dict__, "force": force, "constraints": tuple(constraints)}
+        fields["_flat"] = [flat._replace(offset=np.array(offsets, dtype=float), force=force)]
+        for name, value in fields.items():
+            object.__setattr__(changed, name, value)
+        return changed
+
     def split(self, values: Any) -> tuple[np.ndarray, ...]:
         """Values per flat row, (rows, ...) -> one array per constraint: (n, ...), for Contact (n, d, ...)."""
         values = np.asarray(values)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pliant._version import __version__
 from pliant.errors import FileError, InputError
 
-__all__ = ["Record", "append", "read", "read_one", "write"]
+__all__ = ["Record", "append", "package_versions", "read", "read_one", "write"]
 
 MAGIC = b"\x93pliant\n"
 VERSION = 1
@@ -44,7 +44,8 @@ _log = logging.getLogger(__name__)
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """Of pliant and what it computes with."""
     found = {"pliant": __version__}
     for name in ("numpy", "scipy", "numba", "clarabel"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # vendored, or a frozen program
@@ -58,7 +59,7 @@ class Record:
 
     header: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-    versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
+    versions: dict[str, str] = field(default_factory=lambda: dict(package_versions()))
 
 
 class _Truncated(FileError):
@@ -70,7 +71,7 @@ def write(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:12]}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        with _opened(temporary, target) as file:
             file.write(_START.pack(MAGIC, VERSION))
             for record in records:
                 file.writelines(_encode(record))
@@ -81,6 +82,14 @@ def write(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def _opened(temporary: Path, target: Path) -> BinaryIO:
+    """The temporary file; an error names the file that was asked for."""
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from error
 
 
 def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,6 +53,14 @@ class Islands:
     status: tuple[Status, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WarmStart:
+    """What the next solve takes from a Solution."""
+
+    keys: tuple[tuple[object, Ints], ...]  # identity of each constraint and of its rows
+    forces: tuple[Array, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Solution:
     """The answer of `pliant.solve`; arrays are indexed as the constraints of the problem were given."""
@@ -70,6 +79,11 @@ class Solution:
     solve_time: float  # [s]
     islands: Islands
     keys: tuple[tuple[object, Ints], ...] = field(default=())  # identity of the rows, for warm starts
+
+    def with_more_force(self, forces: Sequence[Array], impulse: Array) -> Solution:
+        """The same with forces added that acted as if they were applied from outside."""
+        total = tuple(mine + more for mine, more in zip(self.forces, forces, strict=True))
+        return replace(self, forces=total, impulse=self.impulse + impulse)
 
     def __repr__(self) -> str:
         return (

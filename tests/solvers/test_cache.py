@@ -20,7 +20,11 @@ from tests.support.random_problems import random_problem
 for seed in range(6):
     for problem in (random_contact_problem(np.random.default_rng(seed)), random_problem(np.random.default_rng(seed))):
         for solver in (pliant.Coulomb(), pliant.Convex()):
-            pliant.solve(problem, solver, throw=False)
+            solution = pliant.solve(problem, solver, throw=False)
+            if solution.status.solved:
+                derivative = pliant.linearize(problem, solution)
+                derivative.apply(force=problem.force)
+                derivative.transpose_apply(velocity=problem.velocity)
 assert len(kernels()) > 50
 print(cache_misses())
 """

@@ -137,7 +137,7 @@ IDLE = {IdleCoulomb(): pliant.Coulomb(), IdleConvex(): pliant.Convex()}
 @pytest.fixture
 def only_the_fallback(monkeypatch):
     """No dense factorization before it either."""
-    monkeypatch.setattr("pliant.solvers.driver.EXACT_UNKNOWNS", 0)
+    monkeypatch.setattr("pliant.solvers.formulation.EXACT_UNKNOWNS", 0)
 
 
 @pytest.mark.usefixtures("only_the_fallback")

@@ -2,5 +2,6 @@
 
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
+from pliant.solvers.printed import Printed
 
-__all__ = ["Convex", "Coulomb"]
+__all__ = ["Convex", "Coulomb", "Printed"]

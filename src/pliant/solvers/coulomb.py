@@ -44,7 +44,7 @@ class Coulomb(Formulation):
     def _run(self, island: Island, force: Array) -> None:
         newton(island, force, 10.0, 1.0, 1.0)
         self._exact(island, force)
-        if not solved(island) and self.max_iterations > 1:
+        if not solved(island) and self.searches:
             self._search(island, force)
         finish(island, force)
 

@@ -10,38 +10,25 @@ from pliant.errors import InputError, SolveError
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.problem import StepProblem
-from pliant.solution import Islands, Solution, Status
+from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation
+from pliant.solvers.formulation import SMALL_ROWS, Formulation
 from pliant.solvers.island import (
     FACTORIZATIONS,
-    LINEAR,
     RESIDUAL,
     STEPS,
     Island,
-    cancellation,
-    finish,
     make_island,
 )
 from pliant.solvers.islands import find_islands, split
-from pliant.solvers.oracle import fall_back
 from pliant.solvers.rows import MOBILITY, START, make_rows
-from pliant.solvers.stages import (
-    exact_newton,
-    solve_linear,
-)
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
-# Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
-EXACT_RESIDUAL = 1e-12
-EXACT_UNKNOWNS = 1200
-SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
 # Every stage aims at this residual or the tolerance, whichever is less: between the two lie answers with wrong sets,
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
-CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 
 
 @np.errstate(all="ignore")  # what overflows is a status
@@ -49,13 +36,13 @@ def solve(
     problem: StepProblem,
     solver: Formulation | None = None,
     *,
-    warm_start: Solution | None = None,
+    warm_start: Solution | WarmStart | None = None,
     throw: bool = True,
 ) -> Solution:
     """Constraint forces and velocity at the end of the step.
 
-    problem: the step. solver: `Coulomb()`, the default, or `Convex()`. Returns a `Solution`: velocity (nv,), forces per
-    constraint (n,) or (n, d) [N], contact states, and residuals that say how far the answer is from the laws.
+    problem: the step. solver: `Coulomb()`, the default, `Convex()` or `Printed()`. Returns a `Solution`: velocity
+    (nv,), forces per constraint (n,) or (n, d) [N], contact states, and residuals: how far the answer is from the laws.
     warm_start: an earlier Solution; rows are matched by the name (or position) of their constraint and their ids. It
     changes the work, never the answer beyond the tolerance. throw: raise SolveError when the tolerance is not met.
     """
@@ -63,7 +50,8 @@ def solve(
     if not isinstance(problem, StepProblem):
         raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
     if not isinstance(solver, Formulation):
-        raise InputError(f"solver must be pliant.Coulomb() or pliant.Convex(), got {solver!r}")
+        raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
+    solver._check(problem)
     begin = time.perf_counter()
     flat = problem.flat()
     force = _start(problem, warm_start)
@@ -108,18 +96,10 @@ def _solve_island(
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
     island = prepare(flat, inertia, solver)
-    if island.motion.tally[LINEAR]:
-        solve_linear(island, force)
-    else:
-        solver._run(island, force)
-        if len(force) + len(velocity) <= EXACT_UNKNOWNS:
-            _make_exact(island, solver, force)
-    status = Status.SOLVED
-    if not island.motion.tally[RESIDUAL] < solver.tolerance:
-        helped = solver.max_iterations > 1 and fall_back(island, force, solver.tolerance)
-        status = Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
+    status = solver._solve(flat, island, force)
     if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
+        island.motion.tally[RESIDUAL] = np.inf
     velocity[:] = island.motion.v
     return island.motion.tally, status
 
@@ -127,17 +107,6 @@ def _solve_island(
 def _sane(numbers: Array) -> bool:
     """Whether they are finite, and their squares too, of which residuals are made."""
     return bool(np.all(np.abs(numbers) < 1e150))
-
-
-def _make_exact(island: Island, solver: Formulation, force: Array) -> None:
-    """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
-    cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
-    limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
-    for search in (False, True):
-        if (cancels or island.motion.tally[RESIDUAL] > limit) and solver.max_iterations > 1:
-            exact_newton(island, force, 30, search)
-            finish(island, force)
-        cancels = False
 
 
 def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
@@ -172,7 +141,7 @@ def _conclude(
         status = Status.NON_FINITE
     return Solution(
         velocity=velocity,
-        forces=problem.split(force),
+        forces=problem.split(force + 0.0),  # no negative zeros
         impulse=impulse,
         states=contact_states(problem, flat, force, rates),
         stretch=next_stretch(problem, flat, force),
@@ -198,11 +167,11 @@ def _keys(problem: StepProblem) -> list[tuple[Key, Ints]]:
     ]
 
 
-def _start(problem: StepProblem, warm_start: Solution | None) -> Array:
+def _start(problem: StepProblem, warm_start: Solution | WarmStart | None) -> Array:
     """Forces of an earlier solution on the rows that it shares with this problem, else 0."""
     if warm_start is None:
         return np.zeros(problem.rows)
-    if not isinstance(warm_start, Solution):
+    if not isinstance(warm_start, Solution | WarmStart):
         raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
     known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
     parts = problem.split(np.zeros(problem.rows))

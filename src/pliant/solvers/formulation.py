@@ -1,4 +1,4 @@
-"""What the formulations share: the options, and their checks."""
+"""What the formulations share: the options and their checks, the last digits, the last resort."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pliant.errors import InputError
+from pliant.flat import Flat
 from pliant.inputs import Array
-from pliant.solvers.island import (
-    Island,
-)
+from pliant.problem import StepProblem
+from pliant.solution import Status
+from pliant.solvers.island import LINEAR, RESIDUAL, Island, cancellation, finish
+from pliant.solvers.oracle import fall_back
+from pliant.solvers.stages import exact_newton, solve_linear
+
+# Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
+EXACT_RESIDUAL = 1e-12
+EXACT_UNKNOWNS = 1200
+SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
+CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
+
+SEARCH = 20  # max_iterations from which on there is more than one attempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formulation:
-    """tolerance: the residual at which a step counts as solved. max_iterations: the steps that each stage may take:
-    Newton, and where it stalls the interior path and the dense Newton."""
+    """tolerance: the residual at which a step counts as solved. max_iterations: the steps that each attempt may take
+    with each method: Newton, the interior path, the dense Newton. Below 20 there is one attempt and no last resort."""
 
     tolerance: float = 1e-8
     max_iterations: int = 100
@@ -31,6 +42,37 @@ class Formulation:
         if not (whole and self.max_iterations >= 1):
             raise InputError(f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}")
 
+    def _check(self, problem: StepProblem) -> None:
+        """Raise InputError for constraints that this formulation cannot take."""
+
+    def _solve(self, flat: Flat, island: Island, force: Array) -> Status:
+        """Solve one island from `force`, in place, with its velocity and tally."""
+        if island.motion.tally[LINEAR]:
+            solve_linear(island, force)
+        else:
+            self._run(island, force)
+            if len(force) + len(island.motion.v) <= EXACT_UNKNOWNS:
+                self._make_exact(island, force)
+        if island.motion.tally[RESIDUAL] < self.tolerance:
+            return Status.SOLVED
+        helped = self.searches and fall_back(island, force, self.tolerance)
+        return Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
+
+    @property
+    def searches(self) -> bool:
+        """Whether a step that the first attempt does not solve is worth others."""
+        return self.max_iterations >= SEARCH
+
     def _run(self, island: Island, force: Array) -> None:
-        """Solve one island from `force`, in place."""
+        """Newton and its kin on one island whose rows have bounds or cones."""
         raise TypeError(f"{type(self).__name__} is not a solver; use Coulomb() or Convex()")
+
+    def _make_exact(self, island: Island, force: Array) -> None:
+        """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
+        cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
+        limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
+        for search in (False, True):
+            if (cancels or island.motion.tally[RESIDUAL] > limit) and self.max_iterations > 1:
+                exact_newton(island, force, 30, search)
+                finish(island, force)
+            cancels = False

@@ -32,6 +32,7 @@ from pliant.solvers.rows import (
 from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia, to_velocity, velocity_gain
 
+POLISHED = 1e-15  # a residual below which no step is worth taking
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
@@ -200,7 +201,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
     for j in range(v.size):
         v[j] += motion.free[j]
     residual = law_residual(rows, force, p, size, lift)
-    if residual < motion.tally[RESIDUAL]:
+    if residual < max(motion.tally[RESIDUAL], POLISHED):  # among answers at rounding the last is the most refined
         motion.tally[RESIDUAL] = residual
         copy(force, motion.best)
     return residual

@@ -251,14 +251,14 @@ def _clarabel(program: Program, size: float) -> Array:
     q = np.concatenate([np.zeros(nv), program.slope / size])
     if not all(np.all(np.isfinite(part)) for part in (P.data, q, A.data, *b)):
         raise ArithmeticError("numbers too large for double precision")
-    answer = clarabel.DefaultSolver(P, q, A, np.concatenate(b), cones, _settings(clarabel)).solve()
+    answer = clarabel.DefaultSolver(P, q, A, np.concatenate(b), cones, clarabel_settings(clarabel)).solve()
     y = np.array(answer.x)[nv:]
     if not np.all(np.isfinite(y)) or "Infeasible" in str(answer.status):
         raise ArithmeticError(f"Clarabel says {answer.status}")
     return y
 
 
-def _settings(clarabel: Any) -> Any:
+def clarabel_settings(clarabel: Any) -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = GAP

@@ -22,6 +22,7 @@ from pliant.solvers.island import (
     INSIDE,
     ITERATIONS,
     LINEAR,
+    POLISHED,
     PRECISE,
     RESIDUAL,
     TOLERANCE,
@@ -36,7 +37,6 @@ from pliant.solvers.linear import Dense, dense_direction, direction, factorize, 
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
 
-POLISHED = 1e-15  # a residual below which no step is worth taking
 SETTLED = 1e-13  # one below which no factorization is
 # Least compliance of a row, relative to h a, in a factorization: for Newton, whose rows may have none of their own,
 # and on the interior path, where the distance from the rim is one.
@@ -190,11 +190,13 @@ def _exact_newton(island: Island, dense: Dense, force: Array, most: float, searc
     copy(motion.best, force)
     residual, stalls = settle(rows, island.inertia, motion, island.lift, force), 0
     for k in range(int(most)):
-        if residual == 0.0 or stalls > 3 or tally[EXACT] >= tally[BUDGET]:
+        linear = tally[LINEAR] != 0.0
+        # a residual of 0 may hide forces of redundant rows that differ in their last digits: refine, it costs nothing
+        if (residual == 0.0 and not (linear and k < 3)) or stalls > 3 or tally[EXACT] >= tally[BUDGET]:
             return
         linearise_blocks(rows, force, p, island.lift, system)
         merit = natural_map(rows, force, p, island.lift, motion.per_row[3])
-        anew = k == 0 or tally[LINEAR] == 0.0
+        anew = k == 0 or not linear
         if anew:
             tally[EXACT] += 1
             tally[FACTORIZATIONS] += 1

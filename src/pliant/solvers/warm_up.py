@@ -71,7 +71,9 @@ def _use(*, interior_too: bool) -> None:
     if interior_too:
         _follow_path()
     for solver in (Coulomb(), Convex()):
-        linearize(problem, solve(problem, solver)).matrix()
+        derivative = linearize(problem, solve(problem, solver))
+        derivative.apply(force=problem.force)
+        derivative.transpose_apply(velocity=problem.velocity)
 
 
 def _follow_path() -> None:

@@ -1,0 +1,147 @@
+"""How the curvature of constraints enters a step: the treatments of `drift`.
+
+tangent    phi1 = phi0 + h (G v1 + e): nothing is added
+lookahead  e = (phi(t1, q1) - phi0)/h - G v1, so that phi1 is phi at the configuration reached; iterated
+paper      e + h Gdot v0, and the force - Mhat Gdot v0, Mhat = inv(G inv(M) G') (least squares if redundant)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import scipy.sparse as sparse
+
+from pliant.constraints import Contact
+from pliant.errors import InputError
+from pliant.evaluate import reached, values_at
+from pliant.inputs import Array
+from pliant.problem import StepProblem
+from pliant.solution import Solution, WarmStart
+from pliant.solvers.driver import solve
+from pliant.solvers.formulation import Formulation
+from pliant.solvers.linearize import linearize
+
+if TYPE_CHECKING:
+    from pliant.systems import System
+
+TREATMENTS: Final = ("auto", "tangent", "lookahead", "paper")
+ROUNDS = 40  # of lookahead; a body that turns by a tenth of a radian in the step needs 16
+EXACT = 1e-15  # of the way of a row, where its deformation is right to rounding
+SETTLED = 1e-10  # of the way, below which rounds that no longer gain have reached rounding
+CONTRACTING = 0.8  # each round at least; else the step is too large to look ahead
+
+
+class Taken(NamedTuple):
+    """A step: where it ends, what carried it, and whether looking ahead was given up."""
+
+    problem: StepProblem
+    q: Array
+    solution: Solution
+    gave_up: bool = False
+
+
+class Start(NamedTuple):
+    """What every treatment begins with."""
+
+    system: System
+    time: float
+    q: Array
+    problem: StepProblem
+    solver: Formulation | None
+    warm_start: Solution | WarmStart | None
+
+    def solve(self, problem: StepProblem, warm_start: Solution | WarmStart | None = None) -> Solution:
+        return solve(problem, self.solver, warm_start=warm_start or self.warm_start, throw=False)
+
+    def reach(self, velocity: Array) -> Array:
+        return reached(self.system, self.time, self.q, velocity, self.problem.step)
+
+
+def take(drift: str, start: Start) -> Taken:
+    """One step with the treatment of this name."""
+    if drift not in TREATMENTS:
+        raise InputError(f"drift must be one of {', '.join(TREATMENTS)}, got {drift!r}")
+    knows = hasattr(start.system, "values")
+    if drift == "lookahead" and not knows:
+        raise InputError("drift='lookahead' needs system.values(time, q); use 'tangent', or 'auto' for either")
+    if drift == "paper":
+        return _paper(start)
+    return _lookahead(start) if knows and drift != "tangent" else _tangent(start)
+
+
+def _tangent(start: Start) -> Taken:
+    solution = start.solve(start.problem)
+    return Taken(start.problem, start.reach(solution.velocity), solution)
+
+
+def _paper(start: Start) -> Taken:
+    problem, h = start.problem, start.problem.step
+    parts = (np.zeros(c.rows) if c.curvature is None else np.ravel(c.curvature) for c in problem.constraints)
+    curvature = np.concatenate([np.zeros(0), *parts])
+    G = jacobian(problem).toarray()
+    mobility = G @ np.linalg.solve(dense_mass(problem), G.T)
+    extra = -np.linalg.lstsq(mobility, curvature, rcond=None)[0]
+    solution = start.solve(problem.shifted(problem.flat().offset + h * curvature, G.T @ extra))
+    whole = solution.with_more_force(problem.split(extra), h * (G.T @ extra))
+    return Taken(problem, start.reach(solution.velocity), whole)
+
+
+def _lookahead(start: Start) -> Taken:
+    """Rounds on one factorization: the answer's derivative says how v1 follows e; a last solve confirms it."""
+    problem, h = start.problem, start.problem.step
+    first = start.solve(problem)
+    tangent = Taken(problem, start.reach(first.velocity), first)
+    if not (first.status.solved and _look(start, tangent.q)[1].any()):
+        return tangent
+    G, derivative = jacobian(problem), linearize(problem, first)
+    offset, value = problem.flat().offset, problem.flat().value
+    e, v, last = offset, first.velocity, np.inf
+    for _ in range(ROUNDS):
+        phi, known = _look(start, start.reach(v))
+        target = np.where(known, (phi - value) / h - G @ v, offset)
+        way = h * (abs(G) @ np.abs(v) + np.abs(target)) + np.abs(value)
+        miss = float(np.max(h * np.abs(target - e) / np.where(way > 0.0, way, 1.0)))
+        if miss <= EXACT or (miss < SETTLED and miss > CONTRACTING * last):
+            solution = start.solve(problem.shifted(e), first)
+            return Taken(problem, start.reach(solution.velocity), solution)
+        if not miss < CONTRACTING * last:
+            break
+        v = v + derivative.apply(rate_offset=list(problem.split(target - e))).velocity
+        e, last = target, miss
+    return tangent._replace(gave_up=True)
+
+
+def _look(start: Start, q: Array) -> tuple[Array, Array]:
+    """phi(t1, q) of every row, and where it is known."""
+    problem = start.problem
+    found = values_at(start.system, start.time + problem.step, q, problem)
+    phi, known = [np.zeros(0)], [np.zeros(0, bool)]
+    for constraint, value in zip(problem.constraints, found, strict=True):
+        here = np.full(constraint.count, value is not None)
+        phi.append(_on_normals(constraint, np.zeros(constraint.count) if value is None else value))
+        known.append(_on_normals(constraint, here))
+    return np.concatenate(phi), np.concatenate(known)
+
+
+def _on_normals(constraint: Any, entries: Array) -> Array:
+    """(n,) -> over all rows; of a contact only the normal has a value."""
+    if not isinstance(constraint, Contact):
+        return entries
+    rows = np.zeros((constraint.count, constraint.dimension), entries.dtype)
+    rows[:, 0] = entries
+    return rows.ravel()
+
+
+def jacobian(problem: StepProblem) -> Any:
+    """G of all rows, (rows, nv), sparse."""
+    flat = problem.flat()
+    return sparse.csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=(problem.rows, problem.nv))
+
+
+def dense_mass(problem: StepProblem) -> Array:
+    """M, (nv, nv)."""
+    mass = problem.mass
+    if sparse.issparse(mass):
+        return np.asarray(mass.toarray())
+    return np.diag(mass) if mass.ndim == 1 else mass

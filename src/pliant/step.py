@@ -1,0 +1,51 @@
+"""One step of a system: evaluate, solve, advance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pliant.drift import Start, Taken, take
+from pliant.evaluate import problem_at, state
+from pliant.inputs import Array
+from pliant.solution import Solution, WarmStart
+from pliant.solvers.formulation import Formulation
+
+if TYPE_CHECKING:
+    from pliant.systems import System
+
+
+def step(
+    system: System,
+    time: float,
+    q: Any,
+    v: Any,
+    step: float,
+    *,
+    solver: Formulation | None = None,
+    drift: str = "auto",
+    warm_start: Solution | WarmStart | None = None,
+) -> tuple[Array, Array, Solution]:
+    """From (q, v) at `time` [s] to the end of a step of `step` [s]: (q1, v1, Solution).
+
+    system: a `pliant.System`. solver: `Coulomb()`, the default, or another. drift: how the curvature of constraints is
+    met: "auto" ("lookahead" where system.values gives phi, else "tangent"), "tangent", "lookahead" or "paper".
+    warm_start: the Solution of the step before. A step that ends at its iteration limit is not an error: look at
+    Solution.status.
+    """
+    taken = take_step(system, time, state("q", q), state("v", v), step, solver, drift, warm_start)
+    return taken.q, taken.solution.velocity, taken.solution
+
+
+def take_step(
+    system: System,
+    time: float,
+    q: Array,
+    v: Array,
+    step: float,
+    solver: Formulation | None,
+    drift: str,
+    warm_start: Solution | WarmStart | None,
+) -> Taken:
+    """`step`, and what a simulation counts."""
+    problem = problem_at(system, time, q, v, step)
+    return take(drift, Start(system, time, q, problem, solver, warm_start))

@@ -1,0 +1,83 @@
+"""What every study is: a function that computes, one that draws, and where their results go."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pliant.errors import InputError
+from pliant.record import package_versions
+from pliant.studies import STUDIES
+
+Progress = Callable[[str], None]  # told what is being computed
+Results = dict[str, Any]  # what JSON can hold
+
+
+@dataclass(frozen=True)
+class Study:
+    """title: in a line. run(quick, progress): the results. draw(results): a matplotlib Figure per picture, by name."""
+
+    title: str
+    run: Callable[[bool, Progress], Results]
+    draw: Callable[[Results], dict[str, Any]]
+
+
+def find(names: Sequence[str]) -> dict[str, Study]:
+    """The studies of these names, all if there are none."""
+    unknown = [name for name in names if name not in STUDIES]
+    if unknown:
+        raise InputError(f"no study is called {unknown[0]!r}; there are: {', '.join(STUDIES)}")
+    return {name: importlib.import_module(f"pliant.studies.{name}").STUDY for name in names or STUDIES}
+
+
+def reproduce(names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress) -> list[Path]:
+    """Run studies and write FOLDER/STUDY.json and their pictures; returns the files written."""
+    studies = find(names)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    _replace(target / ".probe", b"").unlink()  # a folder that cannot be written is found out before the work
+    written = []
+    for name, study in studies.items():
+        begin = time.perf_counter()
+        results = study.run(quick, progress)
+        document = {
+            "study": name,
+            "title": study.title,
+            "quick": quick,
+            "seconds": time.perf_counter() - begin,
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+            "versions": {"python": platform.python_version(), **package_versions()},
+            "results": results,
+        }
+        written.append(_replace(target / f"{name}.json", json.dumps(document, indent=1).encode()))
+        for picture, figure in study.draw(results).items():
+            written.append(_save(figure, target / f"{picture}.png"))
+    return written
+
+
+def _replace(path: Path, content: bytes) -> Path:
+    """Write a file completely or not at all."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"--out: cannot write {path}: {error.strerror}; choose another folder") from error
+    return path
+
+
+def _save(figure: Any, path: Path) -> Path:
+    from io import BytesIO
+
+    content = BytesIO()
+    figure.savefig(content, format="png", dpi=150)
+    return _replace(path, content.getvalue())

@@ -1,0 +1,38 @@
+"""Where problems come from: the protocol of a mechanical system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from pliant.inputs import Array
+from pliant.problem import StepProblem
+
+
+@runtime_checkable
+class System(Protocol):
+    """A mechanical system with configuration q, (nq,), and velocity v, (nv,); a function of time and state alone.
+
+    Optional methods, found by their names:
+
+    values(time, q)     phi(t, q) per constraint of `problem`, in its order: (n,), a Contact's gaps; None: not known.
+                        With it `lookahead` keeps the constraint at the configuration that is reached.
+    energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for plots
+    draw()              how a viewer shows it
+    """
+
+    def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
+        """The step from (q, v) at `time` [s]: M, f, and the constraints with their deformation and Jacobian there."""
+        ...
+
+    def advance(self, q: Array, v: Array, step: float) -> Any:
+        """q (+) h N(q) v, (nq,): where the velocity v leads from q in a step."""
+        ...
+
+
+def values_of(system: System) -> Any:
+    """The optional `values`, or None."""
+    return getattr(system, "values", None)
+
+
+Values = Sequence[Array | None]

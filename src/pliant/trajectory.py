@@ -1,0 +1,159 @@
+"""What a run leaves behind: states, forces and statistics, in memory or in a file that is read when asked.
+
+A run is a sequence of chunks of samples. In memory they are a list; in a file each is one record, which also holds the
+state to go on from: a run that was stopped resumes from its last complete record.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pliant.errors import FileError
+from pliant.inputs import Array, Ints
+from pliant.record import Record, read, write
+
+RUN: Final = "run"
+CHUNK: Final = "samples"
+STATS: Final = ("status", "residual", "momentum_residual", "iterations", "factorizations", "gave_up", "unsolved")
+Path = str | os.PathLike[str]
+Layout = tuple[tuple[str, int, int], ...]  # per constraint: name, count, dimension
+
+
+class Chunk(NamedTuple):
+    """Samples one after the other. Forces and statistics are those of the steps that led to a sample."""
+
+    time: Array  # (n,) [s]
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    layouts: list[Layout]  # those that occur
+    layout: Ints  # (n,) which
+    force: Array  # forces of all samples, constraint by constraint
+    stats: Array  # (n, len(STATS))
+
+
+class Trajectory:
+    """A simulated run.
+
+    time (T+1,) [s], q (T+1, nq), v (T+1, nv): the samples, the first one the start
+    forces  list of T tuples, as Solution.forces, of the step that ended at time[k + 1]
+    stats   dict of arrays (T,), over the steps since the sample before: status (worst, as an index into
+            list(pliant.Status)), residual and momentum_residual (largest), iterations, factorizations, gave_up (steps
+            where looking ahead did not contract) and unsolved (steps at the iteration limit), summed
+    parameters, complete: what the run was asked for, and whether it got there
+    """
+
+    def __init__(self, parameters: dict[str, Any], chunks: Callable[[], Iterable[Chunk]], *, complete: bool) -> None:
+        self.parameters = parameters
+        self.complete = complete
+        self._chunks = chunks
+
+    @cached_property
+    def time(self) -> Array:
+        """(T+1,) [s]."""
+        return self._joined("time")
+
+    @cached_property
+    def q(self) -> Array:
+        """(T+1, nq)."""
+        return self._joined("q")
+
+    @cached_property
+    def v(self) -> Array:
+        """(T+1, nv)."""
+        return self._joined("v")
+
+    @cached_property
+    def forces(self) -> list[tuple[Array, ...]]:
+        """T tuples, one array per constraint: (n,) or (n, d) [N]."""
+        return [forces for chunk in self._chunks() for forces in _forces(chunk)][1:]
+
+    @cached_property
+    def stats(self) -> dict[str, Array]:
+        """By name, (T,) each."""
+        return dict(zip(STATS, self._joined("stats")[1:].T, strict=True))
+
+    def save(self, path: Path) -> None:
+        """Write the run to a file of its own; an existing file is replaced."""
+        write(path, self._records())
+
+    @classmethod
+    def load(cls, path: Path) -> Trajectory:
+        """A run in a file, up to its last complete record; samples are read when they are asked for."""
+        parameters, complete = read_run(path)
+        return cls(parameters, lambda: read_chunks(path), complete=complete)
+
+    def _records(self) -> Iterator[Record]:
+        yield run_record(self.parameters)
+        chunks = list(self._chunks())
+        for i, chunk in enumerate(chunks):
+            yield chunk_record(chunk, {"complete": self.complete and i + 1 == len(chunks)}, {})
+
+    def _joined(self, name: str) -> Array:
+        return np.concatenate([getattr(chunk, name) for chunk in self._chunks()])
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", stopped early"
+        return f"Trajectory({len(self)} samples, {self.time[0]:g} to {self.time[-1]:g} s{state})"
+
+
+def run_record(parameters: dict[str, Any]) -> Record:
+    """What a file begins with."""
+    return Record({"content": RUN, "parameters": parameters}, {})
+
+
+def chunk_record(chunk: Chunk, header: dict[str, Any], state: dict[str, Array]) -> Record:
+    """A chunk, and the state to go on from."""
+    arrays = {name: part for name, part in chunk._asdict().items() if name != "layouts"}
+    return Record({"content": CHUNK, "layouts": chunk.layouts, **header}, {**arrays, **state})
+
+
+def read_run(path: Path) -> tuple[dict[str, Any], bool]:
+    """(parameters, whether the run was finished)."""
+    records = read(path, strict=False)
+    first = next(records, None)
+    if first is None or first.header.get("content") != RUN:
+        found = "no complete record" if first is None else repr(first.header.get("content"))
+        raise FileError(f"{os.fspath(path)}: expected a run, found {found}")
+    last = None
+    for record in records:
+        last = record
+    return dict(first.header["parameters"]), bool(last and last.header.get("complete"))
+
+
+def read_chunks(path: Path) -> Iterator[Chunk]:
+    """The chunks of a file, one in memory at a time."""
+    for record in read(path, strict=False):
+        if record.header.get("content") == CHUNK:
+            yield _chunk(record, path)
+
+
+def _chunk(record: Record, path: Path) -> Chunk:
+    try:
+        layouts = [tuple((str(n), int(c), int(d)) for n, c, d in layout) for layout in record.header["layouts"]]
+        arrays = {name: record.arrays[name] for name in Chunk._fields if name != "layouts"}
+        chunk = Chunk(layouts=layouts, **arrays)
+        if sum(part.size for forces in _forces(chunk) for part in forces) != chunk.force.size:
+            raise ValueError("forces and their layout disagree")
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise FileError(f"{os.fspath(path)}: a record does not hold samples of a run: {error!r}") from error
+    return chunk
+
+
+def _forces(chunk: Chunk) -> Iterator[tuple[Array, ...]]:
+    """Per sample: one array per constraint."""
+    start = 0
+    for index in chunk.layout:
+        parts = []
+        for _, count, dimension in chunk.layouts[index]:
+            part = chunk.force[start : start + count * dimension]
+            parts.append(part.reshape(count, dimension) if dimension > 1 else part)
+            start += count * dimension
+        yield tuple(parts)

@@ -1,0 +1,58 @@
+"""The gyroscopic torque: free bodies keep their momentum and gain no energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import pliant
+
+INERTIA = np.array([0.1, 0.2, 0.28])
+
+
+def tumble(step: float, duration: float, *, explicit: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Kinetic energies and momenta of a free body stepped with the torque."""
+    R, w = np.eye(3), np.array([0.3, 10.0, 0.2])
+    energies, momenta = [], []
+    for _ in range(round(duration / step)):
+        world = R @ np.diag(INERTIA) @ R.T
+        torque = -np.cross(w, world @ w) if explicit else pliant.gyroscopic_torque(INERTIA, R, w, step)
+        w = w + step * np.linalg.solve(world, torque)
+        R = Rotation.from_rotvec(step * w).as_matrix() @ R
+        world = R @ np.diag(INERTIA) @ R.T
+        energies.append(0.5 * w @ world @ w)
+        momenta.append(world @ w)
+    return np.array(energies), np.array(momenta)
+
+
+def test_momentum_stays_and_energy_does_not_grow():
+    energies, momenta = tumble(0.005, 10.0)
+    assert np.abs(momenta - momenta[0]).max() < 1e-9 * np.abs(momenta[0]).max()
+    assert energies.max() <= energies[0] * (1.0 + 1e-9)
+    explicit, _ = tumble(0.005, 10.0, explicit=True)
+    assert explicit[-1] > 1.1 * energies[0]  # what it is for
+
+
+def test_a_ball_needs_none():
+    assert np.abs(pliant.gyroscopic_torque([0.2] * 3, np.eye(3), [1.0, 2.0, 3.0], 0.1)).max() < 1e-12
+
+
+@pytest.mark.parametrize("turn", [3.0, 10.0])
+def test_large_turns_stay_finite(turn):
+    torque = pliant.gyroscopic_torque(INERTIA, np.eye(3), [1.0, turn / 0.1, 2.0], 0.1)
+    assert np.all(np.isfinite(torque))
+
+
+BAD = [
+    (([1.0, -1.0, 1.0], np.eye(3), [0.0] * 3, 0.1), "inertia must be symmetric and positive definite"),
+    ((INERTIA, 2.0 * np.eye(3), [0.0] * 3, 0.1), "rotation must be orthogonal"),
+    ((INERTIA, np.eye(3), [0.0] * 2, 0.1), r"omega must be finite numbers of shape \(3,\)"),
+    ((INERTIA, np.eye(3), [0.0] * 3, 0.0), "step must be one number > 0"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), BAD)
+def test_bad_arguments_are_refused(given, says):
+    with pytest.raises(pliant.PliantError, match=says):
+        pliant.gyroscopic_torque(*given)

@@ -1,0 +1,187 @@
+"""Runs: recorded, saved, interrupted, killed, and gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import recording
+from tests.support.mechanisms import Ball, Pendulum
+
+ROOT = Path(__file__).parents[1]
+FALL = {"q": [0.0, 0.05], "v": [2.0, 0.0], "step": 0.01}
+
+
+def fall(duration: float = 0.5, system: Ball | None = None, **options: Any) -> pliant.Trajectory:
+    given: dict[str, Any] = {**FALL, **options}
+    return pliant.simulate(system or Ball(), given.pop("q"), given.pop("v"), duration=duration, **given)
+
+
+def same(a: pliant.Trajectory, b: pliant.Trajectory) -> bool:
+    """Bit for bit."""
+    arrays = [(a.time, b.time), (a.q, b.q), (a.v, b.v), *((a.stats[k], b.stats[k]) for k in a.stats)]
+    forces = zip(a.forces, b.forces, strict=True)
+    return all(np.array_equal(x, y) for x, y in arrays) and all(
+        len(x) == len(y) and all(map(np.array_equal, x, y)) for x, y in forces
+    )
+
+
+def test_a_ball_falls_slides_and_rests():
+    run = fall(1.5)
+    assert run.complete and len(run) == 151 and run.time[-1] == pytest.approx(1.5)
+    assert run.q.shape == (151, 2) and len(run.forces) == 150
+    assert run.forces[0][0].shape == (1, 2) and run.forces[-1][0][0, 0] == pytest.approx(9.8, rel=1e-9)
+    assert np.abs(run.v[-1]).max() < 1e-12 and run.q[-1, 1] == pytest.approx(-9.8e-8)
+    assert run.stats["unsolved"].sum() == 0 and run.stats["residual"].max() < 1e-8
+
+
+def test_every_other_step_can_be_left_out():
+    every, third = fall(0.6), fall(0.6, record_every=3)
+    assert np.array_equal(third.q, every.q[::3]) and np.array_equal(third.time, every.time[::3])
+    assert third.stats["iterations"].sum() == every.stats["iterations"].sum()
+
+
+def test_a_run_is_saved_and_loaded(tmp_path):
+    run = fall()
+    run.save(tmp_path / "run.pliant")
+    back = pliant.Trajectory.load(tmp_path / "run.pliant")
+    assert same(run, back) and back.complete and back.parameters == run.parameters
+    assert repr(back) == "Trajectory(51 samples, 0 to 0.5 s)"
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path, every):
+    whole = fall(0.6, record_every=every)
+    fall(0.25, record_every=every, checkpoint=tmp_path / "run.pliant")
+    again = fall(0.6, record_every=every, checkpoint=tmp_path / "run.pliant")
+    assert same(whole, again)
+    assert same(again, fall(0.6, record_every=every, checkpoint=tmp_path / "run.pliant"))  # nothing left to do
+
+
+class Stopping(Ball):
+    """Raises in the middle of a run."""
+
+    def __init__(self, at: float, error: type[BaseException]) -> None:
+        super().__init__()
+        self.at, self.error = at, error
+
+    def problem(self, time, q, v, step):
+        if time >= self.at:
+            raise self.error
+        return super().problem(time, q, v, step)
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_an_interrupted_run_returns_what_there_is(tmp_path, file):
+    path = tmp_path / "run.pliant" if file else None
+    run = fall(0.5, Stopping(0.2, KeyboardInterrupt), checkpoint=path)
+    assert not run.complete and len(run) == 21 and "stopped early" in repr(run)
+    if path:
+        assert same(fall(0.5, checkpoint=path), fall(0.5))
+
+
+def test_an_error_of_the_system_loses_nothing_that_was_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "SAMPLES", 5)
+    with pytest.raises(ZeroDivisionError):
+        fall(0.5, Stopping(0.2, ZeroDivisionError), checkpoint=tmp_path / "run.pliant")
+    assert len(pliant.Trajectory.load(tmp_path / "run.pliant")) >= 20
+    assert same(fall(0.5, checkpoint=tmp_path / "run.pliant"), fall(0.5))
+
+
+RUN = """
+import sys
+import pliant
+from pliant import recording
+from tests.support.mechanisms import Ball
+recording.SAMPLES = 7
+pliant.simulate(Ball(), [0.0, 0.05], [2.0, 0.0], duration=float(sys.argv[2]), step=0.01, checkpoint=sys.argv[1])
+"""
+
+
+def test_a_killed_process_can_be_followed_by_another(tmp_path):
+    path = tmp_path / "run.pliant"
+    process = subprocess.Popen([sys.executable, "-c", RUN, str(path), "1000"], cwd=ROOT)
+    deadline = time.monotonic() + 60.0
+    while (not path.exists() or path.stat().st_size < 20_000) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+    process.wait()
+    taken = len(pliant.Trajectory.load(path)) - 1
+    assert taken > 5
+    with open(path, "r+b") as file:
+        file.truncate(os.path.getsize(path) - 3)  # as if killed inside a record
+    duration = 0.01 * (taken + 20)
+    subprocess.run([sys.executable, "-c", RUN, str(path), str(duration)], cwd=ROOT, check=True)
+    assert same(pliant.Trajectory.load(path), fall(duration))
+
+
+def test_memory_does_not_grow_with_a_run_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "SAMPLES", 10)
+    kept = []
+    close = recording.Recorder._close
+
+    def watch(self, state, *, complete):
+        kept.append(len(self._samples))
+        close(self, state, complete=complete)
+        assert not self._samples and not self._kept
+
+    monkeypatch.setattr(recording.Recorder, "_close", watch)
+    fall(1.0, checkpoint=tmp_path / "run.pliant")
+    assert len(kept) >= 10 and max(kept) <= 10
+
+
+def test_a_file_of_another_run_is_not_touched(tmp_path):
+    path = tmp_path / "run.pliant"
+    fall(0.1, checkpoint=path)
+    before = path.read_bytes()
+    with pytest.raises(pliant.PliantError, match="holds another run: step differ"):
+        fall(0.1, step=0.005, checkpoint=path)
+    path.write_bytes(b"not ours")
+    with pytest.raises(pliant.PliantError, match="not a pliant file"):
+        fall(0.1, checkpoint=path)
+    assert path.read_bytes() == b"not ours"
+    path.write_bytes(before)
+    Pendulum().problem(0.0, np.zeros(3), np.zeros(3), 0.1).save(tmp_path / "step.pliant")
+    with pytest.raises(pliant.PliantError, match="is not a run"):
+        fall(0.1, checkpoint=tmp_path / "step.pliant")
+    with pytest.raises(pliant.PliantError, match="expected a run, found 'step problem'"):
+        pliant.Trajectory.load(tmp_path / "step.pliant")
+
+
+BAD = [
+    ({"step": 0.0}, "step must be one number > 0"),
+    ({"duration": -1.0}, "duration must be one number > 0"),
+    ({"duration": np.nan}, "duration must be one number > 0"),
+    ({"record_every": 0}, "record_every must be a whole number >= 1"),
+    ({"q": [[0.0]]}, "q must be a vector"),
+    ({"v": [np.nan, 0.0]}, r"v must be a vector of finite numbers, got shape \(2,\), nan at index \[0\]"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), BAD)
+def test_bad_arguments_are_refused(change, says):
+    with pytest.raises(pliant.PliantError, match=says):
+        fall(**change)
+
+
+def test_steps_at_the_limit_are_counted_and_said_once(caplog):
+    system = Ball(friction=0.7)
+    run = fall(1.0, system, solver=pliant.Coulomb(max_iterations=1, tolerance=1e-300))
+    assert run.stats["unsolved"].sum() > 5
+    assert sum("iteration limit" in record.message for record in caplog.records) == 1
+
+
+def test_progress_is_shown_on_request(capsys):
+    fall(0.1)
+    assert capsys.readouterr().err == ""
+    fall(0.1, progress=True)
+    assert "10/10" in capsys.readouterr().err
