@@ -95,12 +95,13 @@ def _lookahead(start: Start) -> Taken:
     if not (first.status.solved and _look(start, tangent.q)[1].any()):
         return tangent
     G, derivative = jacobian(problem), linearize(problem, first)
+    reach = abs(G)
     offset, value = problem.flat().offset, problem.flat().value
     e, v, last = offset, first.velocity, np.inf
     for _ in range(ROUNDS):
         phi, known = _look(start, start.reach(v))
         target = np.where(known, (phi - value) / h - G @ v, offset)
-        way = h * (abs(G) @ np.abs(v) + np.abs(target)) + np.abs(value)
+        way = h * (reach @ np.abs(v) + np.abs(target)) + np.abs(value)
         miss = float(np.max(h * np.abs(target - e) / np.where(way > 0.0, way, 1.0)))
         if miss <= EXACT or (miss < SETTLED and miss > CONTRACTING * last):
             solution = start.solve(problem.shifted(e), first)

@@ -54,8 +54,10 @@ class Saddle:
         nv = len(velocity)
         hi, lo = np.zeros((2, nv + len(k), k.shape[1]))
         hi[nv:] = k
-        _add(self._mass, 1.0, velocity, hi, lo)
-        _add(_diagonal(np.ones(nv)), self._step, force, hi, lo)
+        if velocity.any():
+            _add(self._mass, 1.0, velocity, hi, lo)
+        if force.any():
+            _add(_diagonal(np.ones(nv)), self._step, force, hi, lo)
         x = self._rigid(hi, lo, "N")
         return x[:nv], x[nv:] / self._step
 
