@@ -1,0 +1,68 @@
+"""`pliant reproduce`: what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from pliant.cli import main
+from pliant.studies import spring, study
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Few steps of each case."""
+    cases = [(scheme, h, k, b, min(count, 50), paper) for scheme, h, k, b, count, paper in spring.CASES]
+    monkeypatch.setattr(spring, "CASES", tuple(cases))
+
+
+@pytest.mark.usefixtures("short")
+def test_a_study_leaves_results_and_pictures(tmp_path, capsys):
+    assert main(["reproduce", "spring", "--out", str(tmp_path / "new" / "folder")]) == 0
+    folder = tmp_path / "new" / "folder"
+    document = json.loads((folder / "spring.json").read_text())
+    assert document["study"] == "spring" and not document["quick"] and "numpy" in document["versions"]
+    assert len(document["results"]["cases"]) == len(spring.CASES)
+    assert (folder / "spring.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in folder.iterdir()} == {"spring.json", "spring.png"}
+    assert "spring.json" in capsys.readouterr().out
+
+
+def test_unknown_studies_are_named(tmp_path, capsys):
+    assert main(["reproduce", "spring", "nonsense", "--out", str(tmp_path / "x")]) == 1
+    assert "no study is called 'nonsense'; there are: spring" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_found_out_before_the_work(tmp_path, capsys):
+    tmp_path.chmod(0o500)
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 1
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_file_in_the_way_of_the_folder(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    assert main(["reproduce", "spring", "--out", str(tmp_path / "file")]) == 1
+    assert "file" in capsys.readouterr().err and (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("scheme", "h", "k", "b", "count", "paper"), spring.CASES)
+def test_the_eigenvalues_say_what_the_paper_says(scheme, h, k, b, count, paper):
+    largest = np.abs(np.linalg.eigvals(spring.iteration_matrix(scheme, h, k, b))).max()
+    found = spring.verdict(float(largest))
+    assert found == paper.split(",")[0] or (paper == "somewhat more stable" and found == "marginal")
+
+
+@pytest.mark.usefixtures("short")
+def test_ours_is_the_implicit_scheme():
+    cases = {(c["scheme"], c["step"], c["stiffness"]): c for c in spring.run(True, lambda _: None)["cases"]}
+    ours, theirs = cases["pliant", 1e-2, 1e6]["x"], cases["implicit", 1e-2, 1e6]["x"]
+    assert np.allclose(ours[:30], theirs[:30], rtol=1e-9, atol=1e-15)
+
+
+def test_studies_are_found_by_name():
+    assert list(study.find(["spring"])) == ["spring"]
