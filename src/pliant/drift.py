@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TREATMENTS: Final = ("auto", "tangent", "lookahead", "paper")
 ROUNDS = 40  # of lookahead; a body that turns by a tenth of a radian in the step needs 16
-EXACT = 1e-15  # of the way of a row, where its deformation is right to rounding
+EXACT = 1e-15  # of the longest way of a row, where deformations are right to rounding
 SETTLED = 1e-10  # of the way, below which rounds that no longer gain have reached rounding
 CONTRACTING = 0.8  # each round at least; else the step is too large to look ahead
 
@@ -102,8 +102,9 @@ def _lookahead(start: Start) -> Taken:
         phi, known = _look(start, start.reach(v))
         target = np.where(known, (phi - value) / h - G @ v, offset)
         way = h * (reach @ np.abs(v) + np.abs(target)) + np.abs(value)
-        miss = float(np.max(h * np.abs(target - e) / np.where(way > 0.0, way, 1.0)))
-        if miss <= EXACT or (miss < SETTLED and miss > CONTRACTING * last):
+        # relative to the longest way: a row that hardly moves is as exact as the rest can make it
+        miss = float(np.max(h * np.abs(target - e))) / max(float(np.max(way)), 1e-300)
+        if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
             solution = start.solve(problem.shifted(e), first)
             return Taken(problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:

@@ -81,6 +81,8 @@ class Coulomb(Formulation):
             self._rescale(same, force)
             adopt(island, same)
             count(island, same)
+        take_best(island, force)
+        newton(island, force, 8.0, 1.0, 1.0)  # a path ends at the goal: the last digits, which a warm start would keep
 
     @staticmethod
     def _rescale(island: Island, force: Array) -> None:

@@ -13,7 +13,7 @@ from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import SMALL_ROWS, Formulation
+from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
     FACTORIZATIONS,
     RESIDUAL,
@@ -29,6 +29,7 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 # Every stage aims at this residual or the tolerance, whichever is less: between the two lie answers with wrong sets,
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
+FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
 
 @np.errstate(all="ignore")  # what overflows is a status
@@ -121,7 +122,7 @@ def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
         free_gain(inertia, flat.step, flat.force),
         solver.lift,
         solver.max_iterations,
-        min(GOAL if len(flat.kind) <= SMALL_ROWS else BIG_GOAL, float(solver.tolerance)),
+        min(GOAL if len(flat.kind) <= FEW_ROWS else BIG_GOAL, float(solver.tolerance)),
     )
 
 

@@ -53,8 +53,9 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
     tally, x = motion.tally, motion.x
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     residual, chord, gained = settle(rows, island.inertia, motion, lift, force), False, True
+    done, lost = False, 0
     for k in range(int(most) + 12):
-        done = residual < tally[TOLERANCE]
+        done = done or residual < tally[TOLERANCE]
         if (done and polish == 0.0) or (not done and (k >= most or tally[ITERATIONS] >= tally[BUDGET])):
             break
         linearise_blocks(rows, force, p, lift, system)
@@ -82,11 +83,10 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
         chord = step == 1.0  # the factors at hand are those of this piece of the laws
         if done:
             gained = new < 0.3 * residual
-            if not gained:
-                if anew or tally[LINEAR] != 0.0 or tally[RESIDUAL] < SETTLED:
+            if not gained:  # a step may change the pieces and lose digits that the next one wins back
+                lost += 1
+                if tally[LINEAR] != 0.0 or tally[RESIDUAL] < SETTLED or lost > 3:
                     break
-                copy(motion.best, force)
-                new = settle(rows, island.inertia, motion, lift, force)
             if new <= POLISHED:
                 break
         residual = new
