@@ -1,0 +1,139 @@
+"""A cube on an elastic foundation under a load that goes round: both tables of the paper, beside ODE integrators.
+
+Every row of the paper's tables is simulated with `pliant.simulate` and with integrators of ordinary differential
+equations, timed in the same run, in turns. Errors are the pose norm (the paper's: Euclidean, over the centre and the
+quaternion) of the final pose less the reference's, and that over the pose norm of the whole motion: 1 is the score of
+a cube that does not move.
+
+Most of our error is the lag of the load, which a step takes at its start as the paper does: the load goes round by
+h 10 rad/s meanwhile. `leading` shows what is left when it is taken at the end of the step.
+
+What differs from the paper: the contact law is lambda = max(0, ...) where the printed program minimises a norm, and
+the integrators call a compiled dy/dt.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any, Final
+
+from pliant.studies.foundation_cube import CHAOTIC, ROWS, Row
+from pliant.studies.foundation_draw import draw
+from pliant.studies.foundation_integrators import installed
+from pliant.studies.foundation_race import (
+    LADDER,
+    LIMIT,
+    Run,
+    climb,
+    integrator,
+    matching,
+    pliant_steps,
+    warm_up,
+)
+from pliant.studies.foundation_reference import document, motion_norm
+from pliant.studies.foundation_tables import PAPER, tables
+from pliant.studies.study import Progress, Results, Study
+
+STEPS: Final = (0.01, 0.005, 0.002, 0.001)  # h [s], errors
+TIMED: Final = (0.01, 0.001)  # h [s], the tables'
+REPEATS: Final = 3
+SHORT: Final = 2.0  # [s]; what takes longer is not repeated
+
+
+def run(quick: bool, progress: Progress) -> Results:
+    """All rows; `quick`: those of 100 elements at the larger step, beside one integrator."""
+    rows = [row for row in ROWS if row.elements == 100] if quick else list(ROWS)
+    steps = TIMED[:1] if quick else STEPS
+    names = ("LSODA",) if quick else installed()
+    limit = 1.0 if quick else LIMIT
+    progress("foundation: compiling")
+    warm_up()
+    races = {}
+    for row in rows:
+        races[row] = _first_time(row, steps, names, limit, progress)
+    for turn in range(1, 1 if quick else REPEATS):
+        for row, race in races.items():
+            progress(f"foundation: {row.name}: again, {turn + 1} of {REPEATS}")
+            _again(race)
+    found = [_summary(row, race) for row, race in races.items()]
+    reference = {key: value for key, value in document().items() if key != "rows"}
+    return {"rows": found, "reference": reference, "tables": tables(found), "ladder": LADDER, "limit": limit}
+
+
+class _Race:
+    """The runs of a row.
+
+    ours: by step; leading: the same with the load of the end of each step. default: the integrators at MATLAB's
+    tolerances; ladder: at tighter and tighter ones.
+    """
+
+    def __init__(self) -> None:
+        self.ours: list[Run] = []
+        self.leading: list[Run] = []
+        self.default: list[Run] = []
+        self.ladder: list[Run] = []
+
+
+def _first_time(row: Row, steps: tuple[float, ...], names: tuple[str, ...], limit: float, progress: Progress) -> _Race:
+    race = _Race()
+    for h in steps:
+        progress(f"foundation: {row.name}: h = {h:g} s")
+        race.ours.append(pliant_steps(row, h))
+        if h in TIMED:
+            race.leading.append(pliant_steps(row, h, lead=1.0))
+    hardest = min(run.error for run in race.ours)
+    for name in names:
+        progress(f"foundation: {row.name}: {name}")
+        race.default.append(integrator(name, row, None, limit))
+        race.ladder += climb(name, row, hardest, limit)
+    return race
+
+
+def _again(race: _Race) -> None:
+    """What the tables show, in turns."""
+    shown = [run for run in race.ours if run.step in TIMED] + race.default
+    for h in TIMED:
+        shown += matching(race.ours, race.ladder, h).values()
+    for run in {id(run): run for run in shown}.values():
+        if run.step is not None or (run.samples[0] < SHORT and not run.why):
+            run.repeat()
+
+
+def _summary(row: Row, race: _Race) -> dict[str, Any]:
+    """What JSON holds of a row."""
+    matched = {
+        f"{h:g}": {name: race.ladder.index(run) for name, run in matching(race.ours, race.ladder, h).items()}
+        for h in TIMED
+        if any(run.step == h for run in race.ours)
+    }
+    return {
+        **row._asdict(),
+        "stiffness": row.stiffness,
+        "indentation": row.indentation,
+        "motion": motion_norm(row),
+        "chaotic": row == CHAOTIC,
+        "paper": PAPER[row]._asdict(),
+        "ours": [_entry(run) for run in race.ours],
+        "leading": [_entry(run) for run in race.leading],
+        "default": [_entry(run) for run in race.default],
+        "ladder": [_entry(run) for run in race.ladder],
+        "matched": matched,  # step -> integrator -> entry of the ladder with an error no larger than ours
+    }
+
+
+def _entry(run: Run) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "step": run.step,
+        "tolerance": run.tolerance,
+        "seconds": statistics.median(run.samples),
+        "samples": run.samples,
+        "pose_error": run.pose_error if math.isfinite(run.pose_error) else None,
+        "error": run.error if math.isfinite(run.error) else None,
+        "evaluations": run.evaluations,
+        "why": run.why,
+    }
+
+
+STUDY = Study("A cube on an elastic foundation: stiff springs beside ODE integrators", run, draw)
