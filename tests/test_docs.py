@@ -75,4 +75,4 @@ def test_the_readme_has_its_two_commands():
     if not README.exists():
         pytest.skip("an installed package has no README")
     commands = re.findall(r"^ *python3? -m venv .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [command.split("/")[-1] for command in commands] == ["pliant demo", "pytest"]
+    assert [command.split("/")[-1] for command in commands] == ["pliant reproduce --quick", "pytest"]
