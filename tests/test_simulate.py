@@ -67,6 +67,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path, every):
     assert same(again, fall(0.6, record_every=every, checkpoint=tmp_path / "run.pliant"))  # nothing left to do
 
 
+def test_a_run_that_was_stopped_before_its_first_record_begins_again(tmp_path):
+    path = tmp_path / "run.pliant"
+    with pytest.raises(ZeroDivisionError):
+        fall(0.3, Stopping(0.0, ZeroDivisionError), checkpoint=path)
+    assert same(fall(0.3, checkpoint=path), fall(0.3))
+
+
 class Stopping(Ball):
     """Raises in the middle of a run."""
 

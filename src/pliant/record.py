@@ -92,8 +92,10 @@ def _opened(temporary: Path, target: Path) -> BinaryIO:
         raise type(error)(error.errno, error.strerror, str(target)) from error
 
 
-def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
-    """Add records to a file, which is made if there is none.
+def append(path: str | os.PathLike[str], records: Iterable[Record], end: int | None = None) -> int:
+    """Add records to a file, which is made if there is none; returns where it ends now.
+
+    end: what the last `append` returned, by the only writer: the file is then not read through again.
 
     An incomplete last record, left by a process that was stopped, is cut off first. The records are on disk
     when this returns; a reader sees each of them completely or not at all.
@@ -101,12 +103,13 @@ def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
     if not os.path.exists(path):
         write(path, ())
     with open(path, "r+b") as file:
-        file.seek(_end(file, path))
+        file.seek(_end(file, path) if end is None else end)
         file.truncate()
         for record in records:
             file.write(b"".join(_encode(record)))
             file.flush()
         os.fsync(file.fileno())
+        return file.tell()
 
 
 def read(path: str | os.PathLike[str], *, strict: bool = True) -> Iterator[Record]:

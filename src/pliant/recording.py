@@ -39,13 +39,16 @@ class Recorder:
         self._samples: list[tuple[float, Array, Array, Layout, Array, Array]] = []
         self._stats = np.zeros(len(STATS))
         self._written = time.monotonic()
+        self._end: int | None = None  # of the file, once we have written to it
 
     def begin(self, now: float, state: State) -> State:
         """Where to start: `state`, or where the run in the file stopped."""
         if self.path is not None and os.path.exists(self.path):
-            state, self._stats = _resume(self.path, self.parameters)
-            return state
-        if self.path is not None:
+            resumed = _resume(self.path, self.parameters)
+            if resumed is not None:
+                state, self._stats = resumed
+                return state
+        elif self.path is not None:
             write(self.path, [run_record(self.parameters)])
         self._samples.append((now, state.q, state.v, (), np.zeros(0), self._stats))
         return state
@@ -80,7 +83,8 @@ class Recorder:
         else:
             header, arrays = _state_record(state)
             arrays["open_stats"] = self._stats
-            append(self.path, [chunk_record(chunk, {**header, "complete": complete}, arrays)])
+            record = chunk_record(chunk, {**header, "complete": complete}, arrays)
+            self._end = append(self.path, [record], self._end)
             self._written = time.monotonic()
 
 
@@ -118,8 +122,8 @@ def _state_record(state: State) -> tuple[dict[str, Any], dict[str, Array]]:
     return {"steps": state.steps, "keys": keys, "warm": start is not None}, arrays
 
 
-def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array]:
-    """The state, and the statistics since the last sample, of a run that was stopped."""
+def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array] | None:
+    """The state, and the statistics since the last sample, of a run that was stopped; None: before its first sample."""
     name = os.fspath(path)
     first, last = None, None
     for record in read(path, strict=False):
@@ -136,12 +140,8 @@ def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array]:
             "same run to go on with it"
         )
     if last is first or last is None:
-        return _first_state(parameters), np.zeros(len(STATS))
+        return None
     return _state(last), last.arrays["open_stats"]
-
-
-def _first_state(parameters: dict[str, Any]) -> State:
-    return State(0, np.array(parameters["q"]), np.array(parameters["v"]), None)
 
 
 def _state(record: Record) -> State:

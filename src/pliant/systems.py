@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from pliant.inputs import Array
@@ -28,11 +27,3 @@ class System(Protocol):
     def advance(self, q: Array, v: Array, step: float) -> Any:
         """q (+) h N(q) v, (nq,): where the velocity v leads from q in a step."""
         ...
-
-
-def values_of(system: System) -> Any:
-    """The optional `values`, or None."""
-    return getattr(system, "values", None)
-
-
-Values = Sequence[Array | None]
