@@ -10,6 +10,7 @@ import numpy as np
 from pliant import demo
 from pliant.errors import missing_extra
 from pliant.inputs import Array
+from pliant.solvers import Printed
 from pliant.solvers.driver import solve
 from pliant.solvers.formulation import Formulation
 
@@ -27,7 +28,9 @@ def demo_figure() -> Any:
     law = solve(demo.beam()).forces[0]
     above, below = left.subplots(2, 1)
     _draw_beam(above, law, BLUE, "pliant: the spring laws")
-    _draw_beam(below, demo.PAPER_FORCES, GREY, "the paper's QP as printed: pushes on idle springs")
+    _draw_beam(
+        below, solve(demo.beam(), Printed()).forces[0], GREY, "the paper's QP as printed: pushes on idle springs"
+    )
     _title(left, "A beam on three springs, one pressed in", "forces of one step; 1 kg, K = 10$^4$ N/m, h = 10 ms")
     _draw_sweep(right)
     _title(right, "A block on a 15° ramp, 1 s after release", "100 steps; 1 kg, K = 10$^{10}$ N/m, h = 10 ms")

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from pliant.errors import InputError
+from pliant.plot import empty_figure
 from pliant.record import package_versions
 from pliant.studies import STUDIES
 
@@ -41,9 +42,10 @@ def find(names: Sequence[str]) -> dict[str, Study]:
 def reproduce(names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress) -> list[Path]:
     """Run studies and write FOLDER/STUDY.json and their pictures; returns the files written."""
     studies = find(names)
+    empty_figure(1.0, 1.0)  # no Matplotlib, no pictures: found out before the work, as a folder that cannot be written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    _replace(target / ".probe", b"").unlink()  # a folder that cannot be written is found out before the work
+    _replace(target / ".probe", b"").unlink()
     written = []
     for name, study in studies.items():
         begin = time.perf_counter()
