@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import pliant
+from tests.support.mechanisms import SpatialPendulum
 
 INERTIA = np.array([0.1, 0.2, 0.28])
 
@@ -32,6 +33,28 @@ def test_momentum_stays_and_energy_does_not_grow():
     assert energies.max() <= energies[0] * (1.0 + 1e-9)
     explicit, _ = tumble(0.005, 10.0, explicit=True)
     assert explicit[-1] > 1.1 * energies[0]  # what it is for
+
+
+def swing(duration: float, *, explicit: bool) -> np.ndarray:
+    """Energies of the spatial pendulum at h = 5 ms."""
+    system = SpatialPendulum(explicit=explicit)
+    run = pliant.simulate(system, *system.start(), duration=duration, step=0.005)
+    assert np.abs([system.phi(q) for q in run.q]).max() < 1e-10
+    return np.array([sum(system.energy(0.0, q, v).values()) for q, v in zip(run.q, run.v, strict=True)])
+
+
+def test_a_spatial_pendulum_gains_energy_by_the_plain_torque_only():
+    ours, explicit = swing(3.0, explicit=False), swing(3.0, explicit=True)
+    assert explicit[-1] > 1.1 * explicit[0]
+    assert ours.max() < 1.01 * ours[0]
+    assert ours[-1] < 0.9 * ours[0]
+
+
+@pytest.mark.slow
+def test_a_spatial_pendulum_for_a_minute():
+    ours, explicit = swing(60.0, explicit=False), swing(15.0, explicit=True)  # which does not last a minute
+    assert explicit[-1] > 2.0 * explicit[0]
+    assert ours.max() < 1.01 * ours[0]
 
 
 def test_a_ball_needs_none():

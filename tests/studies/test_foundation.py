@@ -88,8 +88,9 @@ def test_errors_of_large_steps(row):
 
 
 def test_errors_fall_with_the_step():
-    run = pliant_steps(ROWS[0], 0.001)
-    assert run.error < 0.012
+    assert pliant_steps(ROWS[0], 0.001).error < 0.012
+    coarse, fine = (pliant_steps(Row(900, 5.0, 1e7), h).error for h in (0.005, 0.0025))  # the springs' period is 5.6 ms
+    assert 0.9 < np.log2(coarse / fine) < 1.1
 
 
 def test_most_of_the_error_is_the_lag_of_the_load():
