@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
+    from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2, stats
+    from pliant.systems.mujoco_patch import patch_mujoco
     from pliant.trajectory import Trajectory
 
 # name -> module that defines it.
@@ -46,8 +48,14 @@ _HOME = {
     "Unilateral": "constraints",
     "gyroscopic_torque": "gyroscope",
     "linearize": "solvers.linearize",
+    "mj_forward": "systems.mujoco_calls",
+    "mj_step": "systems.mujoco_calls",
+    "mj_step1": "systems.mujoco_calls",
+    "mj_step2": "systems.mujoco_calls",
+    "patch_mujoco": "systems.mujoco_patch",
     "simulate": "simulate",
     "solve": "solvers.driver",
+    "stats": "systems.mujoco_calls",
     "step": "step",
 }
 
@@ -71,8 +79,14 @@ __all__ = [
     "__version__",
     "gyroscopic_torque",
     "linearize",
+    "mj_forward",
+    "mj_step",
+    "mj_step1",
+    "mj_step2",
+    "patch_mujoco",
     "simulate",
     "solve",
+    "stats",
     "step",
 ]
 

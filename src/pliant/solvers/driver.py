@@ -58,14 +58,14 @@ def solve(
     force = _start(problem, warm_start)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = _solve_islands(flat, inertia, solver, force, velocity)
+    islands = solve_islands(flat, inertia, solver, force, velocity)
     solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
     if throw and not solution.status.solved:
         raise SolveError(f"{solution.status} (residual {solution.residual:.1e})", problem, solution)
     return solution
 
 
-def _solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
+def solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
     """Fill force and velocity in place, island by island."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)

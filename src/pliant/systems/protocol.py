@@ -1,4 +1,4 @@
-"""Where problems come from: the protocol of a mechanical system."""
+"""The protocol of a mechanical system."""
 
 from __future__ import annotations
 

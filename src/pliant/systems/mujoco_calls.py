@@ -1,0 +1,152 @@
+"""`mj_step` and its kin: MuJoCo's functions, with our constraint forces."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import InputError, SolveError
+from pliant.laws import Law
+from pliant.solution import Status
+from pliant.solvers.formulation import Formulation
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_solve import Answer
+from pliant.systems.mujoco_step import Stepper
+
+_log = logging.getLogger("pliant")
+
+
+@dataclass
+class Stats:
+    """What the steps taken on a data have needed: counts, and the worst of them."""
+
+    steps: int = 0
+    statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    iterations: int = 0
+    factorizations: int = 0
+    worst_residual: float = 0.0
+
+    def count(self, answer: Answer) -> None:
+        self.steps += 1
+        self.statuses[answer.status] += 1
+        self.iterations += int(answer.islands.iterations.sum())
+        self.factorizations += int(answer.islands.factorizations.sum())
+        self.worst_residual = max(self.worst_residual, float(answer.islands.residual.max(initial=0.0)))
+
+
+class _Kept:
+    """Values that live as long as the object they belong to: MuJoCo's objects can be referred to weakly."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, Any] = {}
+
+    def of(self, owner: Any, make: Any) -> Any:
+        key = id(owner)
+        if key not in self._values:
+            self._values[key] = make()
+            weakref.finalize(owner, self._values.pop, key, None)
+        return self._values[key]
+
+    def get(self, owner: Any) -> Any:
+        return self._values.get(id(owner))
+
+
+_steppers, _stats = _Kept(), _Kept()
+
+
+def mj_step(
+    model: Any,
+    data: Any,
+    nstep: int = 1,
+    *,
+    materials: Mapping[str, Law] | None = None,
+    solver: Formulation | None = None,
+    compliance: str = "materials",
+) -> None:
+    """mujoco.mj_step with our constraint forces: data goes `nstep` steps of model.opt.timestep on.
+
+    materials: {name or glob: Law} of geoms, bodies, joints (their limits), tendons and equalities, with the prefixes
+    "geom:", "body:", "joint:", "tendon:", "equality:". solver: `Coulomb()`, the default, or `Convex()`.
+    compliance: "materials", or "model" for the springs that the model's solref stands for.
+    """
+    stepper = _stepper(model, materials, compliance)
+    for _ in range(_count(nstep)):
+        stepper.refresh(model, data)
+        answer = _forward(stepper, model, data, solver, control=True)
+        stepper.advance(model, data, answer)
+
+
+def mj_step1(model: Any, data: Any) -> None:
+    """mujoco.mj_step1, which computes no constraint force: all that comes before the controls are set."""
+    mujoco().mj_step1(model, data)
+
+
+def mj_step2(
+    model: Any,
+    data: Any,
+    *,
+    materials: Mapping[str, Law] | None = None,
+    solver: Formulation | None = None,
+    compliance: str = "materials",
+) -> None:
+    """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
+    stepper = _stepper(model, materials, compliance)
+    stepper.refresh(model, data)
+    stepper.advance(model, data, _forward(stepper, model, data, solver, control=False))
+
+
+def mj_forward(
+    model: Any,
+    data: Any,
+    *,
+    materials: Mapping[str, Law] | None = None,
+    solver: Formulation | None = None,
+    compliance: str = "materials",
+) -> None:
+    """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
+    stepper = _stepper(model, materials, compliance)
+    stepper.refresh(model, data)
+    _forward(stepper, model, data, solver, control=True)
+
+
+def stats(data: Any) -> Stats:
+    """What the steps taken on this data have needed so far."""
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    found = _stats.of(data, Stats)
+    assert isinstance(found, Stats)
+    return found
+
+
+def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -> Stepper:
+    if not isinstance(model, mujoco().MjModel):
+        raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
+    known: dict[Any, Stepper] = _steppers.of(model, dict)
+    key = (compliance, *sorted((materials or {}).items(), key=lambda item: str(item[0])))
+    try:
+        return known[key]
+    except KeyError:
+        known[key] = Stepper(model, materials, compliance)
+    return known[key]
+
+
+def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> Answer:
+    answer = stepper.forward(model, data, solver, control=control)
+    if answer.status is Status.NON_FINITE:
+        raise SolveError(f"at t = {data.time:.9g} s: {answer.status}")
+    counted = stats(data)
+    if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
+        _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
+    counted.count(answer)
+    return answer
+
+
+def _count(nstep: int) -> int:
+    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer):
+        raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
+    return int(nstep)

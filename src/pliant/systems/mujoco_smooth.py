@@ -1,0 +1,234 @@
+"""Springs, dampers, servos and drag, implicit: what would bring stiffness back if it were taken at the start.
+
+    joint springs and dampers   into the inertia: M + h D + h^2 K, and -h K v0 into the force
+    tendons, actuators          rows of their own, bilateral, or clipped where their force has a range
+    drag of a tree              one row along its force f: B = 1 / P, P = -f v0 its power; it can never reverse a motion
+
+An actuator's slopes K = -dF/dlength and B = -dF/dvelocity are differences of MuJoCo's own forces, whatever its type.
+Its row carries F0 - K h p1 - B (p1 - p0), which is the offset e = -(F0 + B p0) / (h K + B) of a spring without stretch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pliant.flat import BILATERAL, CLIPPED, UNILATERAL
+from pliant.inputs import Array
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_rows import (
+    EXTRA_COLUMNS,
+    EXTRA_DAMPING,
+    EXTRA_KIND,
+    EXTRA_LOWER,
+    EXTRA_OFFSET,
+    EXTRA_STIFFNESS,
+    EXTRA_UPPER,
+    EXTRA_VALUE,
+    Extra,
+)
+
+DIFFERENCE: Final = 1e-4  # [m or rad, m/s or rad/s] of actuator lengths and velocities, for their slopes
+
+
+class Passive:
+    """What of the model's springs, dampers and actuators does not depend on the state."""
+
+    def __init__(self, model: Any) -> None:
+        mj = mujoco()
+        off, flags = mj.mjtDisableBit, int(model.opt.disableflags)
+        self.springs = not flags & off.mjDSBL_SPRING
+        self.dampers = not flags & off.mjDSBL_DAMPER
+        self.damping, self.damping_poly = model.dof_damping.copy(), model.dof_dampingpoly.copy()
+        self.tendon_damping, self.tendon_poly = model.tendon_damping.copy(), model.tendon_dampingpoly.copy()
+        self._inherit(model)
+        self.joint_springs = np.flatnonzero((model.jnt_stiffness != 0.0) | model.jnt_stiffnesspoly.any(axis=1))
+        springy = (model.tendon_stiffness != 0.0) | model.tendon_stiffnesspoly.any(axis=1)
+        damped = (self.tendon_damping != 0.0) | self.tendon_poly.any(axis=1)
+        self.tendons = np.flatnonzero((springy & self.springs) | (damped & self.dampers))
+        feels = (model.actuator_gaintype != mj.mjtGain.mjGAIN_FIXED) | (
+            model.actuator_biastype != mj.mjtBias.mjBIAS_NONE
+        )
+        self.actuated = bool(feels.any()) and not flags & off.mjDSBL_ACTUATION
+        self.owner = np.repeat(np.arange(model.nactuator), model.actuator_outnum)  # of every output
+        self.feels = feels[self.owner]
+        limited = model.actuator_forcelimited[self.owner].astype(bool)
+        self.lower = np.where(limited, model.actuator_forcerange[self.owner, 0], -np.inf)
+        self.upper = np.where(limited, model.actuator_forcerange[self.owner, 1], np.inf)
+        self.drag = bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
+
+    def _inherit(self, model: Any) -> None:
+        """Dampers of actuators, which act on their joint or tendon."""
+        mj = mujoco()
+        joint = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
+        tendon = int(mj.mjtTrn.mjTRN_TENDON)
+        for a in np.flatnonzero((model.actuator_damping != 0.0) | model.actuator_dampingpoly.any(axis=1)):
+            kind, target = int(model.actuator_trntype[a]), int(model.actuator_trnid[a, 0])
+            gear2 = model.actuator_gear[model.actuator_outadr[a], 0] ** 2
+            if kind in joint:
+                dofs = np.flatnonzero(model.dof_jntid == target)
+                self.damping[dofs] += gear2 * model.actuator_damping[a]
+                self.damping_poly[dofs] += gear2 * model.actuator_dampingpoly[a]
+            elif kind == tendon:
+                self.tendon_damping[target] += gear2 * model.actuator_damping[a]
+                self.tendon_poly[target] += gear2 * model.actuator_dampingpoly[a]
+
+
+class Smooth(NamedTuple):
+    """more: (nv,) on the diagonal of M. force: (nv,). Then what the write-back needs."""
+
+    more: Array
+    force: Array
+    extra: Extra
+    stiffness: Array  # (nv,) K of joints
+    damping: Array  # (nv,) D of joints
+    tendons: list[tuple[int, float]]  # per extra row from the first on: which, and the force that was taken out
+    actuators: Array  # outputs of the extra rows after those
+
+
+def smooth(passive: Passive, model: Any, twin: Any, data: Any) -> Smooth:
+    """After velocities and actuator forces have been computed, with the user's model."""
+    h, v = model.opt.timestep, data.qvel
+    K, D = _joints(passive, model, data)
+    force = data.qfrc_smooth - h * K * v
+    rows = _Rows()
+    tendons = _tendons(passive, model, data, rows, force)
+    actuators = _actuators(passive, model, twin, data, rows, force) if passive.actuated else np.zeros(0, int)
+    if passive.drag:
+        _drag(model, data, rows)
+    return Smooth(h * D + h * h * K, force, rows.extra(), K, D, tendons, actuators)
+
+
+class _Rows:
+    """Extra rows as they come."""
+
+    def __init__(self) -> None:
+        self._idx: list[Array] = []
+        self._val: list[Array] = []
+        self._table: list[Array] = []
+
+    def add(self, idx: Array, val: Array, kind: int, *, K: float = 0.0, B: float = 0.0, value: float = 0.0,
+            offset: float = 0.0, lower: float = -np.inf, upper: float = np.inf) -> None:  # fmt: skip
+        row = np.zeros(EXTRA_COLUMNS)
+        row[EXTRA_KIND], row[EXTRA_STIFFNESS], row[EXTRA_DAMPING], row[EXTRA_VALUE] = kind, K, B, value
+        row[EXTRA_OFFSET], row[EXTRA_LOWER], row[EXTRA_UPPER] = offset, lower, upper
+        self._idx.append(np.asarray(idx, np.int64))
+        self._val.append(np.asarray(val, float))
+        self._table.append(row)
+
+    def extra(self) -> Extra:
+        if not self._table:
+            return NOTHING
+        ptr = np.cumsum([0, *map(len, self._idx)])
+        return Extra(ptr, np.concatenate(self._idx), np.concatenate(self._val), np.array(self._table))
+
+
+NOTHING: Final = Extra(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
+
+
+def _slope(linear: Any, poly: Array, x: Any) -> Any:
+    """d(x (k + p0 x + p1 x^2))/dx, never negative."""
+    return np.maximum(linear + 2.0 * poly[..., 0] * x + 3.0 * poly[..., 1] * x * x, 0.0)
+
+
+def _joints(passive: Passive, model: Any, data: Any) -> tuple[Array, Array]:
+    K = np.zeros(model.nv)
+    if passive.springs:
+        for j in passive.joint_springs:
+            size = {0: 6, 1: 3}.get(int(model.jnt_type[j]), 1)
+            at = model.jnt_qposadr[j]
+            x = data.qpos[at] - model.qpos_spring[at] if size == 1 else 0.0  # about rest for balls
+            K[model.jnt_dofadr[j] : model.jnt_dofadr[j] + size] = _slope(
+                model.jnt_stiffness[j], model.jnt_stiffnesspoly[j], x
+            )
+    D = _slope(passive.damping, passive.damping_poly, np.abs(data.qvel)) if passive.dampers else np.zeros(model.nv)
+    return K, D
+
+
+def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array) -> list[tuple[int, float]]:
+    kept = []
+    for i in passive.tendons:
+        part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
+        idx, val = model.ten_J_colind[part], data.ten_J[part]
+        low, high = model.tendon_lengthspring[i]
+        length, speed = data.ten_length[i], data.ten_velocity[i]
+        x = max(length - high, 0.0) + min(length - low, 0.0)
+        k, kp = (model.tendon_stiffness[i], model.tendon_stiffnesspoly[i]) if passive.springs else (0.0, np.zeros(2))
+        b, bp = (passive.tendon_damping[i], passive.tendon_poly[i]) if passive.dampers else (0.0, np.zeros(2))
+        pull = -x * (k + kp[0] * x + kp[1] * x * x) - speed * (b + bp[0] * abs(speed) + bp[1] * speed**2)
+        K, B = float(_slope(k, kp, x)), float(_slope(b, bp, abs(speed)))
+        if high > low and x == 0.0 and k > 0.0:  # slack, and springs at both ends of its play
+            rows.add(idx, -val, UNILATERAL, K=k, value=high - length, lower=0.0)
+            rows.add(idx, val, UNILATERAL, K=k, value=length - low, lower=0.0)
+            kept += [(int(i), 0.0), (int(i), 0.0)]
+            K = 0.0
+        S = model.opt.timestep * K + B
+        if S > 0.0:
+            rows.add(idx, val, BILATERAL, K=K, B=B, offset=-(pull + B * speed) / S)
+            np.subtract.at(force, idx, val * pull)
+            kept.append((int(i), float(pull)))
+    return kept
+
+
+def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> Array:
+    """Rows for every output whose force falls with its length or velocity; returns which."""
+    h = model.opt.timestep
+    given, free, K, B = _slopes(model, twin, data)
+    with_row = []
+    for a in np.flatnonzero(passive.feels & ((K > 0.0) | (B > 0.0))):
+        part = slice(data.moment_rowadr[a], data.moment_rowadr[a] + data.moment_rownnz[a])
+        idx, val = data.moment_colind[part], data.actuator_moment[part]
+        bounds = _bounds(passive, model, data, int(a), idx, val)
+        if bounds is None or not len(idx):
+            continue
+        S = h * K[a] + B[a]
+        kind = CLIPPED if np.isfinite(bounds).any() else BILATERAL
+        rows.add(idx, val, kind, K=K[a], B=B[a], offset=-(free[a] + B[a] * data.actuator_velocity[a]) / S,
+                 lower=bounds[0], upper=bounds[1])  # fmt: skip
+        np.subtract.at(force, idx, val * given[a])
+        with_row.append(int(a))
+    return np.array(with_row, int)
+
+
+def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array, Array]:
+    """(forces as they are, without their ranges, K, B), each (nout,): MuJoCo's own, differenced."""
+    mj = mujoco()
+    given, total, rate = data.actuator_force.copy(), data.qfrc_actuator.copy(), data.act_dot.copy()
+
+    def forces() -> Array:
+        mj.mj_fwdActuation(twin, data)
+        return data.actuator_force.copy()
+
+    free = forces()
+    slopes = []
+    for state in (data.actuator_length, data.actuator_velocity):
+        kept = state.copy()
+        state += DIFFERENCE
+        slopes.append(np.maximum(-(forces() - free) / DIFFERENCE, 0.0))
+        state[:] = kept
+    data.actuator_force[:], data.qfrc_actuator[:], data.act_dot[:] = given, total, rate
+    return given, free, slopes[0], slopes[1]
+
+
+def _bounds(passive: Passive, model: Any, data: Any, a: int, idx: Array, val: Array) -> tuple[float, float] | None:
+    """The range of an output's force, that of its joint included; None where other outputs share the joint's."""
+    low, high = float(passive.lower[a]), float(passive.upper[a])
+    for dof, gear in zip(idx, val, strict=True):
+        joint = model.dof_jntid[dof]
+        if not model.jnt_actfrclimited[joint] or gear == 0.0:
+            continue
+        if len(idx) > 1 or np.count_nonzero(data.moment_colind[data.moment_rowadr[0] :] == dof) > 1:
+            return None
+        ends = sorted(model.jnt_actfrcrange[joint] / gear)
+        low, high = max(low, float(ends[0])), min(high, float(ends[1]))
+    return low, high
+
+
+def _drag(model: Any, data: Any, rows: _Rows) -> None:
+    for tree in range(model.ntree):
+        idx = np.flatnonzero(model.dof_treeid == tree)
+        f = data.qfrc_fluid[idx]
+        power = -float(f @ data.qvel[idx])
+        if power > 0.0:
+            rows.add(idx, f, BILATERAL, B=1.0 / power, offset=power)

@@ -1,0 +1,124 @@
+"""A copy of the user's model that may be changed, and never falls behind.
+
+The user's model is left alone: what a step needs otherwise is set on a copy of it, which has the same sizes, so that
+MuJoCo's functions take it together with the user's data. Before every step the memory of the two is compared; whatever
+the user has written since is copied over.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pliant.errors import PliantError
+from pliant.systems.mujoco_door import mujoco
+
+# Looks of things, which no step reads and which may be large.
+LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
+PADDING: Final = 64  # bytes between arrays of one buffer, at most
+
+
+class Span(NamedTuple):
+    """The same stretch of memory in the two models, as whole words and what is left over."""
+
+    theirs: np.ndarray
+    ours: np.ndarray
+
+
+class Twin:
+    """model: the copy. It holds no reference to the user's model, only the addresses of its arrays."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = copy.copy(model)
+        self._spans = [*_arrays(model, self.model), _options(model, self.model)]
+        self._kept = [span.theirs.copy() for span in self._spans]
+        self._dress()
+
+    def follow(self) -> bool:
+        """Take over what the user has changed since the last time; whether there was anything."""
+        changed = False
+        for span, kept in zip(self._spans, self._kept, strict=True):
+            if not np.array_equal(span.theirs, kept):
+                kept[:] = span.theirs
+                changed = True
+        if changed:
+            for span, kept in zip(self._spans, self._kept, strict=True):
+                span.ours[:] = kept
+            self._dress()
+        return changed
+
+    def _dress(self) -> None:
+        """Elliptic cones for the rows; Euler without its implicit damping for the advance, since our forces have it;
+        no limits on the forces of actuators, which are rows with bounds; nothing that we do ourselves."""
+        mj, s = mujoco(), self.model
+        off, on = mj.mjtDisableBit, mj.mjtEnableBit
+        s.opt.cone = mj.mjtCone.mjCONE_ELLIPTIC
+        s.opt.integrator = mj.mjtIntegrator.mjINT_EULER
+        s.opt.solver = mj.mjtSolver.mjSOL_NEWTON
+        s.opt.noslip_iterations = 0
+        s.opt.disableflags |= off.mjDSBL_EULERDAMP | off.mjDSBL_ISLAND
+        s.opt.enableflags &= ~(on.mjENBL_FWDINV | getattr(on, "mjENBL_SPECULATIVE", 0))
+        s.actuator_forcelimited[:] = 0
+        s.jnt_actfrclimited[:] = 0
+        s.tendon_actfrclimited[:] = 0
+
+
+def _arrays(model: Any, twin: Any) -> list[Span]:
+    """The arrays of the model in as few stretches as they lie in."""
+    pieces = []
+    for name in _array_names():
+        a, b = getattr(model, name, None), getattr(twin, name, None)
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.size and not name.startswith(LOOKS):
+            start = a.__array_interface__["data"][0]
+            pieces.append((start, start + a.nbytes, b.__array_interface__["data"][0] - start))
+    merged: list[tuple[int, int, int]] = []
+    for start, end, shift in sorted(pieces):
+        if merged and start - merged[-1][1] <= PADDING and shift == merged[-1][2]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]), shift)
+        else:
+            merged.append((start, end, shift))
+    return [Span(_memory(a, b - a), _memory(a + shift, b - a)) for a, b, shift in merged]
+
+
+def _array_names() -> list[str]:
+    from mujoco.introspect import structs
+
+    return [field.name for field in structs.STRUCTS["mjModel"].fields if hasattr(field.type, "inner_type")]
+
+
+def _options(model: Any, twin: Any) -> Span:
+    """The options, which lie in the model itself, from its first number to its last."""
+    layout = _option_layout()
+    for option in (model.opt, twin.opt):
+        there = layout.from_address(_option_address(option, layout))
+        if there.timestep != option.timestep or there.disableflags != option.disableflags:
+            raise PliantError("the options of this MuJoCo lie elsewhere than it says; install mujoco 3.17 or 4.0")
+    size = ctypes.sizeof(layout)
+    return Span(*(_memory(_option_address(m.opt, layout), size) for m in (model, twin)))
+
+
+def _option_address(option: Any, layout: Any) -> int:
+    return int(option.gravity.__array_interface__["data"][0]) - int(layout.gravity.offset)
+
+
+def _option_layout() -> Any:
+    from mujoco.introspect import structs
+
+    fields = []
+    for field in structs.STRUCTS["mjOption"].fields:
+        inner = getattr(field.type, "inner_type", field.type)
+        number = ctypes.c_double if inner.name == "mjtNum" else ctypes.c_int
+        for extent in getattr(field.type, "extents", ()):
+            number = number * extent
+        fields.append((field.name, number))
+    return type("Option", (ctypes.Structure,), {"_fields_": fields})
+
+
+def _memory(address: int, size: int) -> np.ndarray:
+    """The longest words that fit: comparing bytes takes eight times as long."""
+    whole = (kind for kind in (ctypes.c_uint64, ctypes.c_uint32) if (size | address) % ctypes.sizeof(kind) == 0)
+    kind = next(whole, ctypes.c_uint8)
+    return np.ctypeslib.as_array((kind * (size // ctypes.sizeof(kind))).from_address(address))
