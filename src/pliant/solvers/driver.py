@@ -16,12 +16,14 @@ from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
     FACTORIZATIONS,
+    LINEAR,
     RESIDUAL,
     STEPS,
     Island,
     make_island,
 )
 from pliant.solvers.islands import find_islands, split
+from pliant.solvers.predict import predict
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
@@ -65,21 +67,24 @@ def solve(
     return solution
 
 
-def solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array) -> Islands:
-    """Fill force and velocity in place, island by island."""
+def solve_islands(
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None = None
+) -> Islands:
+    """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
     velocity_island, row_island = find_islands(flat)
     if np.all(velocity_island == 0) and not np.any(row_island):
-        reports = [_solve_island(flat, inertia, solver, force, velocity)]
+        reports = [_solve_island(flat, inertia, solver, force, velocity, guess)]
     else:
         reports = []
         for part, v, r in split(flat, velocity_island, row_island):
             part_inertia = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)
-            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity))
+            part_guess = guess[v] if guess is not None and len(v) else None
+            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess))
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
     tally = np.array([t for t, _ in reports])
@@ -93,10 +98,12 @@ def solve_islands(flat: Flat, inertia: Inertia, solver: Formulation, force: Arra
 
 
 def _solve_island(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
     island = prepare(flat, inertia, solver)
+    if guess is not None and not island.motion.tally[LINEAR]:
+        predict(island, guess, force)
     status = solver._solve(flat, island, force)
     if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE

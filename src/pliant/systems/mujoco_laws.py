@@ -34,7 +34,7 @@ from pliant.systems.mujoco_rows import (
 )
 
 CONTACT: Final = 1e8  # [N/m] of contacts for which nothing is named
-RIGID: Final = 1e10  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
+RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
 KINDS: Final = {"geom": "GEOM", "body": "BODY", "joint": "JOINT", "equality": "EQUALITY", "tendon": "TENDON"}
 COMPLIANCES: Final = ("materials", "model")
 
@@ -103,9 +103,10 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
 @kernel
 def row_laws(
     type: np.ndarray, id: np.ndarray, pair: np.ndarray, geom: Array, joint: Array, tendon: Array, equality: Array,
-    law: Array,
+    joint_margin: Array, tendon_margin: Array, margin: Array, law: Array,
 ) -> int:  # fmt: skip
-    """Fill law, (m, 4); returns how many rows are left to go by reference: those with stiffness nan."""
+    """Fill law, (m, 4), and the user's margin of limits; returns how many rows are left to go by reference: those with
+    stiffness nan."""
     left = 0
     for i in range(type.size):
         t, k = type[i], id[i]
@@ -114,8 +115,10 @@ def row_laws(
             copy(equality[k], law[i])
         elif t == LIMIT_JOINT:
             copy(joint[k], law[i])
+            margin[i] = joint_margin[k]
         elif t == LIMIT_TENDON:
             copy(tendon[k], law[i])
+            margin[i] = tendon_margin[k]
         elif t == FRICTIONLESS or t == ELLIPTIC:
             _pair_law(geom, pair[k, 0], pair[k, 1], law[i])
         else:

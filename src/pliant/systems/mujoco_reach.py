@@ -1,8 +1,9 @@
 """Which contacts and limits could close within the step, and which only seem to.
 
-The gap within which contacts are found follows the speed of the geoms, rotation included. A contact that is found that
-way has the normal of the start of the step, along which bodies seem to meet that in truth pass each other: an open
-contact that receives a force is followed along its way without it, by conservative advancement.
+The gap within which contacts are found, and the margin of limits, follow the speeds, rotation included. A contact that
+is found that way has the normal of the start of the step, along which bodies seem to meet that in truth pass each
+other, or meet sooner or later than they seem to: where a step is long for its geoms, an open contact that receives a
+force is followed along the way without it, by conservative advancement.
 """
 
 from __future__ import annotations
@@ -16,8 +17,110 @@ from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
 
 SPARE: Final = 1.05  # on the way that a geom can go
+LEAST: Final = 1e-3  # [m, rad] within which limits have rows
 TOUCHING: Final = 1e-4  # of the way of the step
 ROUNDS: Final = 100  # of advancement; it slows down where bodies graze each other, and then counts as a touch
+SHORT: Final = 0.2  # of its radius that a geom may go in a step for its contacts to be taken as they seem
+BALL: Final = 1  # mjJNT_BALL
+
+
+class Reach:
+    """The gaps and margins of a twin, as the user set them and as the step needs them."""
+
+    def __init__(self, model: Any, twin: Any) -> None:
+        self._twin = twin
+        self.geom_gap, self.pair_gap = model.geom_gap.copy(), model.pair_gap.copy()
+        self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
+        self._moving = np.where(model.body_weldid[model.geom_bodyid] != 0, SPARE * model.opt.timestep, 0.0)
+        self._limited = np.flatnonzero(model.jnt_limited)
+        self._strings = np.flatnonzero(model.tendon_limited)
+        # Adhesion actuators count the contacts within the gap: theirs stays as it is.
+        self._fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
+        self._fall = model.opt.timestep * float(np.linalg.norm(model.opt.gravity))
+        self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
+        self._scratch: Any = None
+        self._speed = np.zeros(model.ngeom)
+        self._ways = np.zeros(model.nv)
+
+    def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
+        """Gaps and margins that cover the way of the step at the speeds of its start; with v, (nv,), at those too."""
+        mj, s = mujoco(), self._twin
+        if v is None:
+            mj.mj_kinematics(s, data)
+            mj.mj_comPos(s, data)
+            mj.mj_comVel(s, data)
+            self._speed = _geom_speeds(model, data)
+            rate = np.abs(data.qvel)
+        else:
+            self._speed = np.maximum(self._speed, self.speeds(model, data, v))
+            rate = np.maximum(np.abs(data.qvel), np.abs(v))
+        self._ways = 2.0 * model.opt.timestep * rate + LEAST
+        widen(
+            self._moving, self._speed, self._fall, self.geom_gap, model.geom_margin, model.geom_bodyid,
+            model.pair_geom1, model.pair_geom2, self.pair_gap, self._fixed, s.geom_gap, s.pair_gap, s.body_margin,
+        )  # fmt: skip
+        widen_limits(self._limited, model.jnt_type, model.jnt_dofadr, self._ways, self.joint_margin, s.jnt_margin)
+        if len(self._strings):
+            mj.mj_tendon(s, data)
+        for i in self._strings:
+            part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
+            way = float(np.abs(data.ten_J[part]) @ self._ways[model.ten_J_colind[part]])
+            s.tendon_margin[i] = self.tendon_margin[i] + way
+
+    def restore(self) -> None:
+        """The margins of limits as the user set them."""
+        self._twin.jnt_margin[:], self._twin.tendon_margin[:] = self.joint_margin, self.tendon_margin
+
+    def outrun(self, model: Any, data: Any, v: Array) -> bool:
+        """Whether a step with v goes further than is covered: thrown by an impact, say."""
+        return bool(np.any(model.opt.timestep * np.abs(v) > self._ways))
+
+    def bent(self, model: Any, a: int, b: int) -> bool:
+        """Whether the way of the step is long for one of two geoms."""
+        way = model.opt.timestep * (self._speed[a] + self._speed[b])
+        return bool(way > SHORT * min(self._radius[a], self._radius[b]))
+
+    def speeds(self, model: Any, data: Any, v: Array) -> Array:
+        """Bounds on the speeds of geoms that move with v."""
+        mj, s, scratch = mujoco(), self._twin, self._room(data)
+        scratch.qpos[:], scratch.qvel[:] = data.qpos, v
+        mj.mj_kinematics(s, scratch)
+        mj.mj_comPos(s, scratch)
+        mj.mj_comVel(s, scratch)
+        return _geom_speeds(model, scratch)
+
+    def touch_time(self, data: Any, v: Array, pair: tuple[int, int], margin: float, speed: float) -> float:
+        """When two geoms that move with v, (nv,), touch within the step [s]; inf if they do not.
+
+        speed: a bound on how fast they approach.
+        """
+        mj, s, scratch = mujoco(), self._twin, self._room(data)
+        h = s.opt.timestep
+        t, way = 0.0, h * speed
+        for _ in range(ROUNDS):
+            scratch.qpos[:] = data.qpos
+            mj.mj_integratePos(s, scratch.qpos, v, t)
+            mj.mj_kinematics(s, scratch)
+            distance = mj.mj_geomDistance(s, scratch, *pair, way + margin, None) - margin
+            if distance <= TOUCHING * way:
+                break
+            t += distance / speed
+            if t >= h:
+                return np.inf
+        return t
+
+    def _room(self, data: Any) -> Any:
+        """A data to move in."""
+        if self._scratch is None:
+            self._scratch = mujoco().MjData(self._twin)
+        self._scratch.mocap_pos[:], self._scratch.mocap_quat[:] = data.mocap_pos, data.mocap_quat
+        return self._scratch
+
+
+def _geom_speeds(model: Any, data: Any) -> Array:
+    speed = np.zeros(model.ngeom)
+    speeds(data.cvel, data.subtree_com, model.body_rootid, model.geom_bodyid, data.geom_xpos, model.geom_rbound, speed)
+    return speed
 
 
 @kernel
@@ -32,24 +135,30 @@ def speeds(cvel: Array, com: Array, root: np.ndarray, body: np.ndarray, xpos: Ar
         out[g] = np.sqrt(x * x + y * y + z * z) + np.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * rbound[g]
 
 
-def touch_time(
-    twin: Any, scratch: Any, qpos: Array, v: Array, pair: tuple[int, int], margin: float, speed: float
-) -> float:
-    """When two geoms that move with v, (nv,), from qpos touch within the step [s]; inf if they do not.
+@kernel
+def widen(
+    moving: Array, speed: Array, fall: float, user_gap: Array, margin: Array, body: np.ndarray,
+    first: np.ndarray, second: np.ndarray, user_pair: Array, fixed: bool,
+    gap: Array, pair: Array, body_margin: Array,
+) -> None:  # fmt: skip
+    """gap = user's + the way of the geom; body_margin covers the widest geom of a body."""
+    for b in range(body_margin.size):
+        body_margin[b] = 0.0
+    for g in range(gap.size):
+        gap[g] = user_gap[g] + (0.0 if fixed else moving[g] * (speed[g] + fall))
+        b = body[g]
+        body_margin[b] = max(body_margin[b], gap[g] + margin[g])
+    for p in range(pair.size):
+        a, b = first[p], second[p]
+        pair[p] = user_pair[p] + (gap[a] - user_gap[a]) + (gap[b] - user_gap[b])
 
-    scratch: a data to move in. speed: a bound on how fast they approach.
-    """
-    mj, h = mujoco(), twin.opt.timestep
-    way = h * speed
-    t = 0.0
-    for _ in range(ROUNDS):
-        scratch.qpos[:] = qpos
-        mj.mj_integratePos(twin, scratch.qpos, v, t)
-        mj.mj_kinematics(twin, scratch)
-        distance = mj.mj_geomDistance(twin, scratch, *pair, way + margin, None) - margin
-        if distance <= TOUCHING * way:
-            break
-        t += distance / speed
-        if t >= h:
-            return np.inf
-    return t
+
+@kernel
+def widen_limits(
+    limited: np.ndarray, type: np.ndarray, dof: np.ndarray, ways: Array, user: Array, margin: Array
+) -> None:
+    for j in limited:
+        way = ways[dof[j]]
+        if type[j] == BALL:
+            way += ways[dof[j] + 1] + ways[dof[j] + 2]
+        margin[j] = user[j] + way

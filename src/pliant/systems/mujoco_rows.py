@@ -4,13 +4,18 @@ MuJoCo makes the rows, with elliptic cones, and hands over what a contact, a lim
 law. Extra rows, of actuators, tendons and drag, follow after MuJoCo's.
 """
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array
+from pliant.systems.mujoco_door import mujoco
+
+if TYPE_CHECKING:
+    from pliant.systems.mujoco_laws import Laws
+    from pliant.systems.mujoco_reach import Reach
 
 # mjtConstraint
 EQUALITY, FRICTION_DOF, FRICTION_TENDON, LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS, PYRAMIDAL, ELLIPTIC = range(8)
@@ -19,6 +24,7 @@ EQUALITY, FRICTION_DOF, FRICTION_TENDON, LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS
 STIFFNESS, DAMPING, EXPONENT, DISSIPATION = range(4)
 EXTRA_KIND, EXTRA_STIFFNESS, EXTRA_DAMPING, EXTRA_VALUE, EXTRA_OFFSET, EXTRA_LOWER, EXTRA_UPPER = range(7)
 EXTRA_COLUMNS: Final = 7
+NOISE: Final = 1e-14  # of the largest entry of a contact
 
 
 class Efc(NamedTuple):
@@ -45,6 +51,13 @@ class Touch(NamedTuple):
     adhesion: Array  # (ncon,)
 
 
+class Rows(NamedTuple):
+    """All of MuJoCo's rows of a step."""
+
+    efc: Efc
+    touch: Touch
+
+
 class Extra(NamedTuple):
     """Rows that MuJoCo does not have."""
 
@@ -65,12 +78,59 @@ class Mass(NamedTuple):
     more: Array  # (nv,)
 
 
+NO_INTS: Final = np.zeros(0, np.int32)
+
+
+def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
+    """MuJoCo's rows with our laws. Copies: the arrays lie in MuJoCo's arena and move."""
+    from pliant.systems.mujoco_laws import row_laws
+
+    mj, m, contacts = mujoco(), data.nefc, data.contact
+    type, id, margin = data.efc_type.copy(), data.efc_id.copy(), data.efc_margin.copy()
+    law = np.zeros((m, 4))
+    pair, dim = contacts.geom, contacts.dim.copy()
+    left = row_laws(
+        type, id, pair, laws.geom, laws.joint, laws.tendon, laws.equality, reach.joint_margin, reach.tendon_margin,
+        margin, law,
+    )  # fmt: skip
+    offset = np.zeros(m)
+    if m and getattr(twin, "flg_surfacevel", 0):
+        mj.mj_mulJacVec(twin, data, offset, data.qvel)
+        offset = data.efc_vel - offset
+    sparse = mj.mj_isSparse(twin)
+    pointers = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (NO_INTS, NO_INTS, NO_INTS)
+    efc = Efc(
+        type, id, data.efc_J.reshape(-1), *pointers, data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law
+    )
+    if left or laws.by_reference:
+        _by_reference(twin, data, laws, efc)
+    adhesion = getattr(contacts, "adhesion", None)
+    adhesion = np.zeros(len(dim)) if adhesion is None else adhesion.copy()
+    return Rows(efc, Touch(dim, contacts.friction.copy(), adhesion))
+
+
+def _by_reference(twin: Any, data: Any, laws: "Laws", efc: Efc) -> None:
+    """The spring that MuJoCo's reference stands for: k d^2 / a and b d / a, a the row's G inv(M) G'."""
+    mj = mujoco()
+    unit, row, half = np.zeros(data.nefc), np.zeros(twin.nv), np.zeros(twin.nv)
+    for i in range(data.nefc):
+        if not (laws.by_reference or np.isnan(efc.law[i, STIFFNESS])):
+            continue
+        unit[:] = 0.0
+        unit[i] = 1.0
+        mj.mj_mulJacTVec(twin, data, row, unit)
+        mj.mj_solveM(twin, data, half[None], row[None])
+        a = float(row @ half)
+        k, b, d, _ = data.efc_KBIP[i]
+        efc.law[i, STIFFNESS], efc.law[i, DAMPING] = (k * d * d / a, b * d / a) if a > 0.0 else (0.0, 0.0)
+
+
 @kernel
 def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra) -> Flat:
     """shift: (nv,), what the velocity over the step differs by from that at its end, on bodies that turn freely."""
     nv, m, k = v0.size, efc.type.size, extra.table.shape[0]
     mass_ptr, mass_idx, mass_val = _mass(mass)
-    jac_ptr, jac_idx, jac_val = _jacobian(nv, efc, extra)
+    jac_ptr, jac_idx, jac_val = _jacobian(nv, efc, touch, extra)
     n = m + k
     kind = np.zeros(n, np.int64)
     value, offset, K, B = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
@@ -112,6 +172,8 @@ def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc,
         blocks += 1
         block_ptr[blocks] = i + 1
     for i in range(n):
+        if jac_ptr[i] == jac_ptr[i + 1]:
+            mu[i] = 0.0  # nothing that friction could hold
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             offset[i] += jac_val[e] * shift[jac_idx[e]]
     none = np.zeros(n, np.int64)
@@ -137,22 +199,31 @@ def _mass(mass: Mass) -> tuple[np.ndarray, np.ndarray, Array]:
 
 
 @kernel
-def _jacobian(nv: int, efc: Efc, extra: Extra) -> tuple[np.ndarray, np.ndarray, Array]:
-    """G in CSR without zeros."""
+def _jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra) -> tuple[np.ndarray, np.ndarray, Array]:
+    """G in CSR without zeros, and without entries that are the rounding of what should be zero: a row that consisted of
+    them would take enormous forces for what moves nothing."""
     m, k = efc.type.size, extra.table.shape[0]
     sparse = efc.rownnz.size > 0
     ptr = np.zeros(m + k + 1, np.int64)
     idx, val = np.zeros(efc.J.size + extra.val.size, np.int64), np.zeros(efc.J.size + extra.val.size)
-    at = 0
-    for i in range(m):
-        start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
-        for e in range(count):
-            x = efc.J[start + e]
-            if x != 0.0:
-                idx[at] = efc.colind[start + e] if sparse else e
-                val[at] = x
-                at += 1
-        ptr[i + 1] = at
+    at, i = 0, 0
+    while i < m:
+        size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
+        least = 0.0
+        for j in range(i, i + size):
+            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+            for e in range(start, start + count):
+                least = max(least, NOISE * abs(efc.J[e]))
+        for j in range(i, i + size):
+            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+            for e in range(count):
+                x = efc.J[start + e]
+                if abs(x) > least:
+                    idx[at] = efc.colind[start + e] if sparse else e
+                    val[at] = x
+                    at += 1
+            ptr[j + 1] = at
+        i += size
     for i in range(k):
         for e in range(extra.ptr[i], extra.ptr[i + 1]):
             if extra.val[e] != 0.0:

@@ -57,6 +57,28 @@ class Passive:
         self.lower = np.where(limited, model.actuator_forcerange[self.owner, 0], -np.inf)
         self.upper = np.where(limited, model.actuator_forcerange[self.owner, 1], np.inf)
         self.drag = bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
+        # Most springs and dampers are linear: their slopes are known once and for all.
+        self.curved = bool(self.damping_poly.any() or model.jnt_stiffnesspoly.any())
+        self._slopes = self._joint_slopes(model, model.qpos0, np.zeros(model.nv))
+        h = model.opt.timestep
+        self.more = h * self._slopes[1] + h * h * self._slopes[0]
+        self.implicit = bool(self.curved or self.more.any())
+
+    def joints(self, model: Any, data: Any) -> tuple[Array, Array]:
+        """K and D of joints, (nv,)."""
+        return self._joint_slopes(model, data.qpos, data.qvel) if self.curved else self._slopes
+
+    def _joint_slopes(self, model: Any, qpos: Array, qvel: Array) -> tuple[Array, Array]:
+        K, D = np.zeros(model.nv), np.zeros(model.nv)
+        for j in self.joint_springs if self.springs else ():
+            size = {0: 6, 1: 3}.get(int(model.jnt_type[j]), 1)  # free, ball
+            at = model.jnt_qposadr[j]
+            x = qpos[at] - model.qpos_spring[at] if size == 1 else 0.0  # balls as about their rest
+            k = _slope(model.jnt_stiffness[j], model.jnt_stiffnesspoly[j], x)
+            K[model.jnt_dofadr[j] : model.jnt_dofadr[j] + size] = k
+        if self.dampers:
+            D[:] = _slope(self.damping, self.damping_poly, np.abs(qvel))
+        return K, D
 
     def _inherit(self, model: Any) -> None:
         """Dampers of actuators, which act on their joint or tendon."""
@@ -85,19 +107,21 @@ class Smooth(NamedTuple):
     damping: Array  # (nv,) D of joints
     tendons: list[tuple[int, float]]  # per extra row from the first on: which, and the force that was taken out
     actuators: Array  # outputs of the extra rows after those
+    implicit: bool  # whether joints have springs or dampers
 
 
 def smooth(passive: Passive, model: Any, twin: Any, data: Any) -> Smooth:
     """After velocities and actuator forces have been computed, with the user's model."""
-    h, v = model.opt.timestep, data.qvel
-    K, D = _joints(passive, model, data)
-    force = data.qfrc_smooth - h * K * v
+    h = model.opt.timestep
+    K, D = passive.joints(model, data)
+    force = data.qfrc_smooth - h * K * data.qvel if passive.implicit else data.qfrc_smooth.copy()
     rows = _Rows()
-    tendons = _tendons(passive, model, data, rows, force)
-    actuators = _actuators(passive, model, twin, data, rows, force) if passive.actuated else np.zeros(0, int)
+    tendons = _tendons(passive, model, data, rows, force) if len(passive.tendons) else []
+    actuators = _actuators(passive, model, twin, data, rows, force) if passive.actuated else NONE
     if passive.drag:
         _drag(model, data, rows)
-    return Smooth(h * D + h * h * K, force, rows.extra(), K, D, tendons, actuators)
+    more = h * D + h * h * K if passive.curved else passive.more
+    return Smooth(more, force, rows.extra(), K, D, tendons, actuators, passive.implicit)
 
 
 class _Rows:
@@ -124,26 +148,13 @@ class _Rows:
         return Extra(ptr, np.concatenate(self._idx), np.concatenate(self._val), np.array(self._table))
 
 
+NONE: Final = np.zeros(0, np.int64)
 NOTHING: Final = Extra(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
 
 
 def _slope(linear: Any, poly: Array, x: Any) -> Any:
     """d(x (k + p0 x + p1 x^2))/dx, never negative."""
     return np.maximum(linear + 2.0 * poly[..., 0] * x + 3.0 * poly[..., 1] * x * x, 0.0)
-
-
-def _joints(passive: Passive, model: Any, data: Any) -> tuple[Array, Array]:
-    K = np.zeros(model.nv)
-    if passive.springs:
-        for j in passive.joint_springs:
-            size = {0: 6, 1: 3}.get(int(model.jnt_type[j]), 1)
-            at = model.jnt_qposadr[j]
-            x = data.qpos[at] - model.qpos_spring[at] if size == 1 else 0.0  # about rest for balls
-            K[model.jnt_dofadr[j] : model.jnt_dofadr[j] + size] = _slope(
-                model.jnt_stiffness[j], model.jnt_stiffnesspoly[j], x
-            )
-    D = _slope(passive.damping, passive.damping_poly, np.abs(data.qvel)) if passive.dampers else np.zeros(model.nv)
-    return K, D
 
 
 def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array) -> list[tuple[int, float]]:
@@ -175,7 +186,7 @@ def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, 
     """Rows for every output whose force falls with its length or velocity; returns which."""
     h = model.opt.timestep
     given, free, K, B = _slopes(model, twin, data)
-    with_row = []
+    with_row: list[int] = []
     for a in np.flatnonzero(passive.feels & ((K > 0.0) | (B > 0.0))):
         part = slice(data.moment_rowadr[a], data.moment_rowadr[a] + data.moment_rownnz[a])
         idx, val = data.moment_colind[part], data.actuator_moment[part]
@@ -188,7 +199,7 @@ def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, 
                  lower=bounds[0], upper=bounds[1])  # fmt: skip
         np.subtract.at(force, idx, val * given[a])
         with_row.append(int(a))
-    return np.array(with_row, int)
+    return np.array(with_row, np.int64)
 
 
 def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array, Array]:

@@ -7,12 +7,13 @@ integrated instead. It enters as the force `push` in place of the torque; and as
 of the step differs from the one at its end: positions and the rates of constraints follow the average.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems.mujoco_door import mujoco
 
 TURN = 0.05  # radians of a short step
 MOST = 2000  # short steps
@@ -29,15 +30,43 @@ class Bodies(NamedTuple):
     offset: Array  # (n, 3) of the centre of mass from the origin
 
 
+def free_bodies(model: Any) -> Bodies:
+    """Bodies on a free joint that carry no others, have no armature, and do not turn alike about every axis."""
+    mj = mujoco()
+    found = []
+    for j in np.flatnonzero(model.jnt_type == mj.mjtJoint.mjJNT_FREE):
+        dof, body = int(model.jnt_dofadr[j]), int(model.jnt_bodyid[j])
+        alone = np.count_nonzero(model.dof_treeid == model.dof_treeid[dof]) == 6
+        even = np.ptp(model.body_inertia[body]) == 0.0 and not model.body_ipos[body].any()
+        if alone and not even and not model.dof_armature[dof : dof + 6].any():
+            found.append((body, dof))
+    bodies, dofs = (np.array([f[k] for f in found], np.int64) for k in (0, 1))
+    axes = np.zeros((len(found), 9))
+    for k, body in enumerate(bodies):
+        mj.mju_quat2Mat(axes[k], model.body_iquat[body])
+    R, I = axes.reshape(-1, 3, 3), model.body_inertia[bodies]
+    return Bodies(
+        bodies,
+        dofs,
+        model.body_mass[bodies].copy(),
+        np.ascontiguousarray(np.einsum("kij,kj,klj->kil", R, I, R)),
+        np.ascontiguousarray(np.einsum("kij,kj,klj->kil", R, 1.0 / I, R)),
+        model.body_ipos[bodies].copy(),
+    )
+
+
 @kernel
-def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift: Array) -> None:
-    """Fill push and shift, (nv,), on the velocities of the bodies; linear ones are in the world, angular in the body."""
+def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift: Array) -> bool:
+    """Fill push and shift, (nv,), on the velocities of the bodies; linear ones are in the world, angular in the body.
+    False: none of them turns."""
+    turns = False
     for k in range(bodies.body.size):
         d, R = bodies.dof[k], xmat[bodies.body[k]]
         w0 = np.array([qvel[d + 3], qvel[d + 4], qvel[d + 5]])
         speed = np.sqrt(w0[0] ** 2 + w0[1] ** 2 + w0[2] ** 2)
         if speed == 0.0:
             continue
+        turns = True
         I, m, c = bodies.inertia[k], bodies.mass[k], bodies.offset[k]
         w, q = w0.copy(), np.array([1.0, 0.0, 0.0, 0.0])
         n = int(min(MOST, max(1.0, np.ceil(h * speed / TURN))))
@@ -60,6 +89,7 @@ def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift:
             for j in range(3):
                 push[d + i] += R[3 * i + j] * lin[j]
                 shift[d + i] += R[3 * i + j] * move[j]
+    return turns
 
 
 @kernel

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import Laws, row_laws
-from pliant.systems.mujoco_reach import SPARE, speeds, touch_time
-from pliant.systems.mujoco_rows import LIMIT_JOINT, LIMIT_TENDON, Efc, Mass, Touch, make_flat
-from pliant.systems.mujoco_smooth import NOTHING, Passive, Smooth, smooth
+from pliant.systems.mujoco_laws import Laws
+from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_rows import Mass, Rows, make_flat, read_rows
+from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import Answer, solve_flat
-from pliant.systems.mujoco_spin import Bodies, spin
+from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
-from pliant.systems.mujoco_write import keep_contacts, states, transfer, write_smooth
+from pliant.systems.mujoco_write import write_rows, write_smooth
 
-NO_INTS: Final = np.zeros(0, np.int32)
 NEVER: Final = 1e30  # [m] a gap that does not close
 BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
+LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
+
+
+class Assembled(NamedTuple):
+    """A step as it is solved, and what it was made of."""
+
+    flat: Flat
+    rows: Rows
+    open: np.ndarray  # (ncon,) contacts that are beyond their margin
+    smooth: Smooth
+    push: Array | None  # (nv,) see mujoco_spin
+    shift: Array | None
 
 
 class Stepper:
@@ -35,21 +47,17 @@ class Stepper:
         self.ignored = say_ignored(model, compliance)
         self._materials, self._compliance = dict(materials or {}), compliance
         self._twin = Twin(model)
-        self._scratch: Any = None
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
         """All that follows from the model alone."""
         self.laws = Laws(model, self._materials, self._compliance)
-        self.passive = Passive(model)
-        self.bodies = free_bodies(model)
-        self._place = tuple(np.ascontiguousarray(getattr(model, n)) for n in ("D_rownnz", "D_rowadr", "D_colind", "mapM2D"))
-        moving = model.body_weldid[model.geom_bodyid] != 0
-        self._moving = np.where(moving, 1.0, 0.0)
-        self._geom_gap, self._pair_gap = model.geom_gap.copy(), model.pair_gap.copy()
-        self._joint_margin, self._tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
-        self._limited = np.flatnonzero(model.jnt_limited)
-        self._body_transmission = np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY)
+        self._passive = Passive(model)
+        self._bodies: Bodies = free_bodies(model)
+        self._reach = Reach(model, self._twin.model)
+        self._place = tuple(getattr(model, name).copy() for name in ("D_rownnz", "D_rowadr", "D_colind", "mapM2D"))
+        self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
+        self._acts = not int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_ACTUATION
 
     def refresh(self, model: Any, data: Any) -> None:
         """Take over what the user has written; refuse what cannot be stepped."""
@@ -62,40 +70,61 @@ class Stepper:
             )
         for name in ("qpos", "qvel", "ctrl"):
             array = getattr(data, name)
-            if not np.isfinite(array).all():
+            if not np.isfinite(array.sum()) and not np.isfinite(array).all():
                 where = int(np.argmax(~np.isfinite(array)))
                 raise InputError(
                     f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
                     "mujoco.mj_resetData starts afresh"
                 )
 
-    # The stages of mj_forward.
-
     def forward(self, model: Any, data: Any, solver: Formulation | None, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
+        open_ = self.evaluate(model, data, control=control)
+        step = self.assemble(model, data, open_)
+        answer, step = self._solve(model, data, solver, step)
+        self._write(model, data, step, answer)
+        data.flg_rnepost = 0
+        mujoco().mj_sensorAcc(model, data)
+        return answer._replace(shift=step.shift)
+
+    def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
+        """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""
         mj = mujoco()
-        energy = bool(int(model.opt.enableflags) & mj.mjtEnableBit.mjENBL_ENERGY)
-        self._reach(model, data)
+        self._reach.cover(model, data)
         mj.mj_fwdPosition(self._twin.model, data)
         open_ = self._open_contacts(data)
         mj.mj_sensorPos(model, data)
-        if energy:
+        if self._energy:
             mj.mj_energyPos(model, data)
         else:
             data.energy[:] = 0.0
         mj.mj_fwdVelocity(model, data)
         mj.mj_sensorVel(model, data)
-        if energy:
+        if self._energy:
             mj.mj_energyVel(model, data)
-        callback = mj.get_mjcb_control() if control else None
-        if callback is not None and not int(model.opt.disableflags) & mj.mjtDisableBit.mjDSBL_ACTUATION:
+        callback = mj.get_mjcb_control() if control and self._acts else None
+        if callback is not None:
             callback(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
-        answer = self._constrain(model, data, solver, open_)
-        data.flg_rnepost = 0
-        mj.mj_sensorAcc(model, data)
-        return answer
+        return open_
+
+    def assemble(self, model: Any, data: Any, open_: np.ndarray, found: Smooth | None = None) -> Assembled:
+        """The step as a flat record."""
+        found = smooth(self._passive, model, self._twin.model, data) if found is None else found
+        push, shift = self._turning(model, data)
+        rows = read_rows(self._twin.model, data, self.laws, self._reach)
+        flat = make_flat(
+            model.opt.timestep,
+            Mass(data.M, *self._place, found.more),
+            data.qvel,
+            found.force if push is None else found.force + push,
+            np.zeros(model.nv) if shift is None else shift,
+            rows.efc,
+            rows.touch,
+            found.extra,
+        )
+        return Assembled(flat, rows, open_, found, push, shift)
 
     def advance(self, model: Any, data: Any, answer: Answer) -> None:
         """To the end of the step; bodies that turn freely go where their average velocity leads."""
@@ -104,237 +133,92 @@ class Stepper:
         mj.mj_Euler(s, data)
         if before is not None:
             mj.mj_integratePos(s, before, data.qvel + answer.shift, model.opt.timestep)
-            for dof in self.bodies.dof:
+            for dof in self._bodies.dof:
                 at = model.jnt_qposadr[model.dof_jntid[dof]]
                 data.qpos[at : at + 7] = before[at : at + 7]
 
-    def _reach(self, model: Any, data: Any) -> None:
-        """Gaps and margins of the twin that cover the way of the step."""
-        mj, s, h = mujoco(), self._twin.model, model.opt.timestep
-        mj.mj_kinematics(s, data)
-        mj.mj_comPos(s, data)
-        mj.mj_comVel(s, data)
-        self.speed = np.zeros(model.ngeom)
-        speeds(data.cvel, data.subtree_com, model.body_rootid, model.geom_bodyid, data.geom_xpos, model.geom_rbound, self.speed)
-        fall = h * float(np.linalg.norm(model.opt.gravity))
-        way = SPARE * h * (self.speed + fall) * self._moving
-        if not self._body_transmission:
-            s.geom_gap[:] = self._geom_gap + way
-            s.pair_gap[:] = self._pair_gap + way[model.pair_geom1] + way[model.pair_geom2]
-            s.body_margin[:] = 0.0
-            np.maximum.at(s.body_margin, model.geom_bodyid, s.geom_gap + s.geom_margin)
-        s.jnt_margin[:] = self._joint_margin
-        for j in self._limited:
-            size = 3 if model.jnt_type[j] == 1 else 1
-            v = data.qvel[model.jnt_dofadr[j] : model.jnt_dofadr[j] + size]
-            s.jnt_margin[j] += 2.0 * h * float(np.abs(v).sum()) + 1e-3
-        if model.ntendon:
-            mj.mj_tendon(s, data)
-            for i in np.flatnonzero(model.tendon_limited):
-                part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
-                rate = float(data.ten_J[part] @ data.qvel[model.ten_J_colind[part]])
-                s.tendon_margin[i] = self._tendon_margin[i] + 2.0 * h * abs(rate) + 1e-3
-
     def _open_contacts(self, data: Any) -> np.ndarray:
-        """Rows also for contacts that are open; returns which they are, (ncon,) of bool."""
-        contacts = data.contact
-        exclude = contacts.exclude
+        """Rows also for contacts that are open; returns which they are."""
+        exclude = data.contact.exclude
         open_ = exclude == 1
         if open_.any():
             exclude[open_] = 0
             mujoco().mj_makeConstraint(self._twin.model, data)
         return np.asarray(open_)
 
-    def _constrain(self, model: Any, data: Any, solver: Formulation | None, open_: np.ndarray) -> Answer:
-        """Solve, drop what only seemed to touch, and write everything back."""
-        h, v0 = model.opt.timestep, data.qvel.copy()
-        found = smooth(self.passive, model, self._twin.model, data)
-        push, shift = self._turning(model, data)
-        efc, touch = self._rows(model, data)
-        mass = Mass(data.M, *self._place, found.more)
-        force = found.force if push is None else found.force + push
-        still = np.zeros(model.nv) if shift is None else shift
-        flat = make_flat(h, mass, v0, force, still, efc, touch, found.extra)
-        answer = solve_flat(flat, solver)
-        m = len(efc.type)
-        if open_.any():
-            answer = self._follow_open(model, data, solver, flat, answer, open_, still)
-        if push is not None:
-            data.qfrc_bias -= push
-            data.qfrc_smooth += push
-        data.qfrc_smooth -= data.qfrc_passive + data.qfrc_actuator
-        write_smooth(data, model, h, found, answer.velocity, answer.force[m:])
-        data.qfrc_smooth += data.qfrc_passive + data.qfrc_actuator
-        self._write(model, data, efc, answer.force[:m], open_)
-        if len(answer.force) or found.more.any() or push is not None:
-            mujoco().mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
-            data.qacc[:] = (answer.velocity - v0) / h
-        else:
-            data.qacc[:] = data.qacc_smooth
-        return answer._replace(shift=shift)
-
     def _turning(self, model: Any, data: Any) -> tuple[Array | None, Array | None]:
-        if not len(self.bodies.dof) or not data.qvel[np.add.outer(self.bodies.dof, [3, 4, 5])].any():
+        if not len(self._bodies.dof):
             return None, None
         push, shift = np.zeros(model.nv), np.zeros(model.nv)
-        spin(model.opt.timestep, self.bodies, data.xmat, data.qvel, push, shift)
-        return push, shift
+        turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
+        return (push, shift) if turns else (None, None)
 
-    def _rows(self, model: Any, data: Any) -> tuple[Efc, Touch]:
-        """MuJoCo's rows with our laws."""
-        m, laws, contacts = data.nefc, self.laws, data.contact
-        type, id = data.efc_type.copy(), data.efc_id.copy()
-        law = np.zeros((m, 4))
-        left = row_laws(type, id, contacts.geom, laws.geom, laws.joint, laws.tendon, laws.equality, law)
-        sparse = mujoco().mj_isSparse(self._twin.model)
-        margin = data.efc_margin.copy()
-        for t, own in ((LIMIT_JOINT, self._joint_margin), (LIMIT_TENDON, self._tendon_margin)):
-            mine = type == t
-            margin[mine] = own[id[mine]]
-        J = data.efc_J.reshape(-1)
-        offset = np.zeros(m)
-        if m and getattr(model, "flg_surfacevel", 0):
-            offset = np.zeros(m)
-            mujoco().mj_mulJacVec(self._twin.model, data, offset, data.qvel)
-            offset = data.efc_vel - offset
-        efc = Efc(
-            type, id, J, *((data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (NO_INTS,) * 3),
-            data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law,
-        )  # fmt: skip
-        if left or laws.by_reference:
-            self._by_reference(data, efc)
-        adhesion = getattr(contacts, "adhesion", None)
-        adhesion = np.zeros(len(contacts.dim)) if adhesion is None else np.ascontiguousarray(adhesion)
-        return efc, Touch(np.ascontiguousarray(contacts.dim), np.ascontiguousarray(contacts.friction), adhesion)
+    def _solve(
+        self, model: Any, data: Any, solver: Formulation | None, step: Assembled
+    ) -> tuple[Answer, Assembled]:
+        """Solve; look again for what the step brings within reach by what it does."""
+        for again in range(LOOKS + 1):
+            guess = step.flat.velocity + step.flat.step * data.qacc_warmstart
+            answer = solve_flat(step.flat, solver, guess)
+            if step.open.any():
+                answer = self._follow_open(model, data, solver, step, answer)
+            if again == LOOKS or not self._reach.outrun(model, data, answer.velocity):
+                break
+            step = self._look_again(model, data, step, answer.velocity)
+        return answer, step
 
-    def _by_reference(self, data: Any, efc: Efc) -> None:
-        """The spring that MuJoCo's reference stands for: k d^2 / a and b d / a, a the row's G inv(M) G'."""
+    def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
         mj, s = mujoco(), self._twin.model
-        unit, row, half = np.zeros(data.nefc), np.zeros(s.nv), np.zeros(s.nv)
-        for i in range(data.nefc):
-            if not (self.laws.by_reference or np.isnan(efc.law[i, 0])):
-                continue
-            unit[:] = 0.0
-            unit[i] = 1.0
-            mj.mj_mulJacTVec(s, data, row, unit)
-            mj.mj_solveM(s, data, half[None], row[None])
-            a = float(row @ half)
-            k, b, d, _ = data.efc_KBIP[i]
-            if a > 0.0:
-                efc.law[i, 0], efc.law[i, 1] = k * d * d / a, b * d / a
+        self._reach.cover(model, data, v)
+        mj.mj_collision(s, data)
+        mj.mj_makeConstraint(s, data)
+        open_ = self._open_contacts(data)
+        mj.mj_referenceConstraint(s, data)
+        return self.assemble(model, data, open_, step.smooth)
 
     def _follow_open(
-        self, model: Any, data: Any, solver: Any, flat: Any, answer: Answer, open_: np.ndarray, shift: Array
+        self, model: Any, data: Any, solver: Formulation | None, step: Assembled, answer: Answer
     ) -> Answer:
         """Solve again where open contacts that receive a force do not touch, or touch at another time than they seem to.
 
         Geoms are followed on their way without these contacts; gaps shrink or grow as the time of their touch does.
         """
-        pairs = _open_pairs(data, open_, answer.force)
+        flat = step.flat
+        pairs = {pair: c for pair, c in _open_pairs(data, step.open, answer.force).items()
+                 if self._reach.bent(model, *pair)}  # fmt: skip
         if not pairs:
             return answer
         heads = {pair: data.contact.efc_address[contacts] for pair, contacts in pairs.items()}
         value = flat.value.copy()
         value[np.concatenate(list(heads.values()))] = NEVER
-        loose = solve_flat(flat._replace(value=value), solver)
-        top = self._bound(model, data, loose.velocity)
+        loose = solve_flat(flat._replace(value=value), solver, flat.velocity)
+        top = self._reach.speeds(model, data, loose.velocity)
+        way = loose.velocity if step.shift is None else loose.velocity + step.shift
         for (a, b), rows in heads.items():
             margin = float(data.contact.includemargin[pairs[a, b][0]])
-            speed = float(top[a] + top[b]) + 1e-12
-            way = loose.velocity + shift
-            time = touch_time(self._twin.model, self._scratch, data.qpos, way, (a, b), margin, speed)
+            time = self._reach.touch_time(data, way, (a, b), margin, float(top[a] + top[b]) + 1e-12)
             if np.isfinite(time):
                 seeming = min(flat.value[i] / max(-_rate(flat, i, loose.velocity), 1e-300) for i in rows)
                 ratio = time / seeming if seeming > 0.0 else 1.0
                 value[rows] = flat.value[rows] * (ratio if abs(ratio - 1.0) > BENT else 1.0)
-        return answer if np.array_equal(value, flat.value) else solve_flat(flat._replace(value=value), solver)
+        if np.array_equal(value, flat.value):
+            return answer
+        return solve_flat(flat._replace(value=value), solver, answer.velocity)
 
-    def _bound(self, model: Any, data: Any, v: Array) -> Array:
-        """Speeds of geoms that move with v."""
-        mj, s = mujoco(), self._twin.model
-        if self._scratch is None:
-            self._scratch = mj.MjData(s)
-        scratch = self._scratch
-        scratch.mocap_pos[:], scratch.mocap_quat[:] = data.mocap_pos, data.mocap_quat
-        scratch.qpos[:], scratch.qvel[:] = data.qpos, v
-        mj.mj_kinematics(s, scratch)
-        mj.mj_comPos(s, scratch)
-        mj.mj_comVel(s, scratch)
-        top = np.zeros(model.ngeom)
-        speeds(scratch.cvel, scratch.subtree_com, model.body_rootid, model.geom_bodyid, scratch.geom_xpos, model.geom_rbound, top)
-        return top
-
-    def _write(self, model: Any, data: Any, efc: Efc, force: Array, open_: np.ndarray) -> None:
-        """Forces in the user's layout: only contacts and limits that are within their margins, or push."""
-        mj, s = mujoco(), self._twin.model
-        contacts, head = data.contact, data.contact.efc_address
-        dead = head < 0
-        pushes = np.array([not dead[c] and force[head[c]] != 0.0 for c in range(len(head))], bool)
-        inside = contacts.dist < contacts.includemargin + self._user_gap(model, contacts)
-        kept = ~open_ | pushes | inside
-        contacts.exclude[open_ & ~pushes] = 1
-        number = np.where(kept, np.cumsum(kept) - 1, -1)
-        keep_contacts(data, kept)
-        s.jnt_margin[:], s.tendon_margin[:] = self._joint_margin, self._tendon_margin
-        for t, margin in ((LIMIT_JOINT, s.jnt_margin), (LIMIT_TENDON, s.tendon_margin)):
-            for i in np.flatnonzero((efc.type == t) & (force != 0.0) & (efc.pos >= efc.margin)):
-                margin[efc.id[i]] = np.nextafter(efc.pos[i], np.inf)
-        s.opt.cone = model.opt.cone
-        mj.mj_makeConstraint(s, data)
-        s.opt.cone = mj.mjtCone.mjCONE_ELLIPTIC
-        mj.mj_island(model, data)
-        mj.mj_projectConstraint(model, data)
-        mj.mj_referenceConstraint(model, data)
-        contacts = data.contact
-        transfer(
-            efc.type, efc.id, efc.pos, force, number, data.efc_type, data.efc_id, data.efc_pos, contacts.dim,
-            contacts.friction, data.efc_force,
-        )  # fmt: skip
-        for t, own in ((LIMIT_JOINT, self._joint_margin), (LIMIT_TENDON, self._tendon_margin)):
-            mine = data.efc_type == t
-            data.efc_margin[mine] = own[data.efc_id[mine]]
-        states(data.efc_type, data.efc_force, data.efc_state)
-        data.qfrc_constraint[:] = 0.0
-        if data.nefc:
-            mj.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
-
-    def _user_gap(self, model: Any, contacts: Any) -> Array:
-        geom = contacts.geom
-        gap = self._geom_gap[geom[:, 0]] + self._geom_gap[geom[:, 1]]
-        if model.npair:
-            for c, (a, b) in enumerate(geom):
-                pair = np.flatnonzero(
-                    ((model.pair_geom1 == a) & (model.pair_geom2 == b))
-                    | ((model.pair_geom1 == b) & (model.pair_geom2 == a))
-                )
-                if len(pair):
-                    gap[c] = self._pair_gap[pair[0]]
-        return gap
-
-
-def free_bodies(model: Any) -> Bodies:
-    """Bodies on a free joint that carry no others, have no armature, and do not turn alike about every axis."""
-    mj = mujoco()
-    joints = np.flatnonzero(model.jnt_type == mj.mjtJoint.mjJNT_FREE)
-    found = []
-    for j in joints:
-        dof, body = int(model.jnt_dofadr[j]), int(model.jnt_bodyid[j])
-        carries = np.any((model.dof_treeid == model.dof_treeid[dof]) & (np.abs(np.arange(model.nv) - dof - 2.5) > 3.0))
-        round_ = np.ptp(model.body_inertia[body]) == 0.0 and not model.body_ipos[body].any()
-        if not (carries or round_ or model.dof_armature[dof : dof + 6].any()):
-            found.append((body, dof))
-    R = np.zeros(9)
-    inertia, inverse = np.zeros((len(found), 3, 3)), np.zeros((len(found), 3, 3))
-    for k, (body, _) in enumerate(found):
-        mj.mju_quat2Mat(R, model.body_iquat[body])
-        turn = R.reshape(3, 3)
-        inertia[k] = turn @ np.diag(model.body_inertia[body]) @ turn.T
-        inverse[k] = turn @ np.diag(1.0 / model.body_inertia[body]) @ turn.T
-    bodies = np.array([b for b, _ in found], np.int64)
-    return Bodies(
-        bodies, np.array([d for _, d in found], np.int64), model.body_mass[bodies].copy(), inertia, inverse,
-        model.body_ipos[bodies].copy(),
-    )  # fmt: skip
+    def _write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
+        """Forces and accelerations into the user's data."""
+        m = len(step.rows.efc.type)
+        if step.push is not None:
+            data.qfrc_bias -= step.push
+            data.qfrc_smooth += step.push
+        implicit = write_smooth(data, step.flat.step, step.smooth, answer.velocity, answer.force[m:])
+        write_rows(model, self._twin.model, data, step.rows, answer.force[:m], step.open, self._reach)
+        if implicit or step.push is not None:
+            mujoco().mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
+        if implicit or step.push is not None or m:
+            data.qacc[:] = (answer.velocity - step.flat.velocity) / step.flat.step
+        else:
+            data.qacc[:] = data.qacc_smooth
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:
@@ -346,7 +230,7 @@ def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, i
     return {pair: contacts for pair, contacts in pairs.items() if np.any(force[head[contacts]] > 0.0)}
 
 
-def _rate(flat: Any, i: int, v: Array) -> float:
+def _rate(flat: Flat, i: int, v: Array) -> float:
     """G v + e of a row."""
     entries = slice(flat.jac_ptr[i], flat.jac_ptr[i + 1])
     return float(flat.jac_val[entries] @ v[flat.jac_idx[entries]]) + float(flat.offset[i])

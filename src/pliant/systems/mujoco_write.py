@@ -9,7 +9,9 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_rows import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL
+from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_rows import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL, Rows
+from pliant.systems.mujoco_smooth import Smooth
 
 CONTACT_FIELDS: Final = (
     "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion",
@@ -17,91 +19,134 @@ CONTACT_FIELDS: Final = (
 )  # fmt: skip
 
 
-def keep_contacts(data: Any, kept: np.ndarray) -> None:
-    """Only these contacts, (ncon,) of bool."""
-    if kept.all():
-        return
-    count = int(kept.sum())
-    contacts = data.contact
-    for name in CONTACT_FIELDS:
-        column = getattr(contacts, name, None)
-        if column is not None:
-            column[:count] = column[kept]
-    data.ncon = count
-
-
 @kernel
 def transfer(
-    old_type: np.ndarray, old_id: np.ndarray, old_pos: Array, old: Array, number: np.ndarray,
-    new_type: np.ndarray, new_id: np.ndarray, new_pos: Array, dim: np.ndarray, friction: Array, force: Array,
-) -> int:  # fmt: skip
-    """Forces of rows with elliptic cones into rows of the user's layout; returns how many rows found none: 0.
+    old_type: np.ndarray, old_id: np.ndarray, old_pos: Array, old_margin: Array, old: Array, number: np.ndarray,
+    type: np.ndarray, id: np.ndarray, pos: Array, dim: np.ndarray, friction: Array,
+    margin: Array, state: np.ndarray, force: Array,
+) -> None:  # fmt: skip
+    """Forces of rows with elliptic cones into rows of the user's layout, which are some of them in the same order.
 
     number: (contacts before,) their number now, -1 if dropped. A pyramid's edges carry the normal force in equal shares,
     and half of +-f_k / mu_k: unclipped, so that they add up to the force whatever it is.
     """
-    i, missing = 0, 0
-    j = 0
-    while j < new_type.size:
-        t, k = new_type[j], new_id[j]
-        contact = t == FRICTIONLESS or t == PYRAMIDAL or t == ELLIPTIC
-        while i < old_type.size and not _same(old_type[i], old_id[i], old_pos[i], number, contact, t, k, new_pos[j]):
+    i = j = 0
+    while j < type.size:
+        t, k = type[j], id[j]
+        while i < old_type.size and not _same(old_type[i], old_id[i], old_pos[i], number, t, k, pos[j]):
             i += 1
         if i == old_type.size:
-            return missing + new_type.size - j
+            return
+        margin[j] = old_margin[i]
+        rows = edges = 1
         if t == PYRAMIDAL:
-            d = dim[k]
-            for a in range(1, d):
-                share, edge = old[i] / (d - 1), old[i + a] / friction[k, a - 1]
+            rows, edges = dim[k], 2 * (dim[k] - 1)
+            for a in range(1, rows):
+                share, edge = old[i] / (rows - 1), old[i + a] / friction[k, a - 1]
                 force[j + 2 * a - 2] = 0.5 * (share + edge)
                 force[j + 2 * a - 1] = 0.5 * (share - edge)
-            i += d
-            j += 2 * (d - 1)
         else:
-            d = dim[k] if t == ELLIPTIC else 1
-            for a in range(d):
+            rows = edges = dim[k] if t == ELLIPTIC else 1
+            for a in range(rows):
                 force[j + a] = old[i + a]
-            i += d
-            j += d
-    return missing
+        for a in range(edges):
+            state[j + a] = 1 if force[j + a] != 0.0 else 0  # mjCNSTRSTATE_QUADRATIC, _SATISFIED
+            if t == PYRAMIDAL:
+                margin[j + a] = old_margin[i]
+        i += rows
+        j += edges
 
 
 @kernel(inline=True)
-def _same(type: int, id: int, pos: float, number: np.ndarray, contact: bool, t: int, k: int, p: float) -> bool:
-    if contact:
+def _same(type: int, id: int, pos: float, number: np.ndarray, t: int, k: int, p: float) -> bool:
+    if t == FRICTIONLESS or t == PYRAMIDAL or t == ELLIPTIC:
         return (type == FRICTIONLESS or type == ELLIPTIC) and number[id] == k
-    if t == LIMIT_JOINT or t == LIMIT_TENDON:
-        return type == t and id == k and pos == p
-    return type == t and id == k
+    return type == t and id == k and (pos == p or (t != LIMIT_JOINT and t != LIMIT_TENDON))
 
 
-@kernel
-def states(type: np.ndarray, force: Array, out: np.ndarray) -> None:
-    """mjCNSTRSTATE: 0 without force, 1 with."""
-    for i in range(type.size):
-        out[i] = 1 if force[i] != 0.0 else 0
+def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) -> bool:
+    """Springs, dampers, servos and drag as they were at the end of the step; False: there were none.
 
-
-def write_smooth(data: Any, model: Any, h: float, found: Any, v1: Array, extra: Array) -> None:
-    """Springs, dampers, servos and drag as they were at the end of the step. extra: (k,) forces of the extra rows."""
-    gain = -h * found.stiffness * v1
+    extra: (k,) forces of the extra rows.
+    """
+    if not (found.implicit or len(extra)):
+        return False
+    gain, loss = -h * found.stiffness * v1, -found.damping * (v1 - data.qvel)
     data.qfrc_spring += gain
-    loss = -found.damping * (v1 - data.qvel)
     data.qfrc_damper += loss
-    data.qfrc_passive += gain
-    data.qfrc_passive += loss
+    passive, actuator = gain + loss, np.zeros(len(v1))
     rows = found.extra
     tendons, actuators = len(found.tendons), len(found.actuators)
     for e in range(len(rows.table)):
         idx, val = (part[rows.ptr[e] : rows.ptr[e + 1]] for part in (rows.idx, rows.val))
         if e < tendons:
             more = val * (extra[e] - found.tendons[e][1])
-            np.add.at(data.qfrc_spring, idx, more)
-            np.add.at(data.qfrc_passive, idx, more)
+            data.qfrc_spring[idx] += more
+            passive[idx] += more
         elif e < tendons + actuators:
             a = found.actuators[e - tendons]
-            np.add.at(data.qfrc_actuator, idx, val * (extra[e] - data.actuator_force[a]))
+            actuator[idx] += val * (extra[e] - data.actuator_force[a])
             data.actuator_force[a] = extra[e]
         else:
-            np.add.at(data.qfrc_fluid, idx, val * extra[e])
-            np.add.at(data.qfrc_passive, idx, val * extra[e])
+            data.qfrc_fluid[idx] += val * extra[e]
+            passive[idx] += val * extra[e]
+    data.qfrc_passive += passive
+    data.qfrc_actuator += actuator
+    data.qfrc_smooth += passive
+    data.qfrc_smooth += actuator
+    return True
+
+
+def write_rows(
+    model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach
+) -> None:
+    """Forces in the user's layout: only contacts and limits that are within their margins, or push."""
+    data.qfrc_constraint[:] = 0.0
+    if not len(force):
+        return
+    mj, efc = mujoco(), rows.efc
+    number = _keep(model, data, force, open_, reach)
+    reach.restore()
+    beyond = np.flatnonzero((efc.pos >= efc.margin) & (force != 0.0))
+    for i in beyond[(efc.type[beyond] == LIMIT_JOINT) | (efc.type[beyond] == LIMIT_TENDON)]:
+        margin = twin.jnt_margin if efc.type[i] == LIMIT_JOINT else twin.tendon_margin
+        margin[efc.id[i]] = np.nextafter(efc.pos[i], np.inf)
+    twin.opt.cone = model.opt.cone
+    mj.mj_makeConstraint(twin, data)
+    twin.opt.cone = mj.mjtCone.mjCONE_ELLIPTIC
+    mj.mj_island(model, data)
+    mj.mj_projectConstraint(model, data)
+    mj.mj_referenceConstraint(model, data)
+    if not data.nefc:
+        return
+    transfer(
+        efc.type, efc.id, efc.pos, efc.margin, force, number, data.efc_type, data.efc_id, data.efc_pos,
+        data.contact.dim, data.contact.friction, data.efc_margin, data.efc_state, data.efc_force,
+    )  # fmt: skip
+    mj.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
+
+
+def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) -> np.ndarray:
+    """Drop contacts that are out of the user's reach and carry nothing; returns the number of each now, or -1."""
+    if not open_.any():
+        return np.arange(len(open_))
+    contacts, head = data.contact, data.contact.efc_address
+    pushes = (head >= 0) & (force[np.maximum(head, 0)] != 0.0)
+    kept = ~open_ | pushes | (contacts.dist < contacts.includemargin + _user_gap(model, contacts.geom, reach))
+    contacts.exclude[open_ & ~pushes] = 1
+    if not kept.all():
+        count = int(kept.sum())
+        for name in CONTACT_FIELDS:
+            column = getattr(contacts, name, None)
+            if column is not None:
+                column[:count] = column[kept]
+        data.ncon = count
+    return np.where(kept, np.cumsum(kept) - 1, -1)
+
+
+def _user_gap(model: Any, geom: np.ndarray, reach: Reach) -> Array:
+    gap = np.asarray(reach.geom_gap[geom[:, 0]] + reach.geom_gap[geom[:, 1]])
+    if model.npair:
+        pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
+        gap = np.array([pairs.get(frozenset(p), g) for p, g in zip(geom, gap, strict=True)])
+    return gap

@@ -1,0 +1,72 @@
+"""A start from a velocity: the forces that the laws and momentum call for near it.
+
+    P du = u* - u + h Z' lambda + h Z' push,      lambda the law's at p = G v + e, u = L' v
+
+The velocity of the step before, carried on, tells who touches and who sticks, whatever the stiffness; the forces
+themselves it cannot tell, since stiff springs turn its last digits into newtons. So it chooses the pieces of the laws,
+and one Newton step on these gives the forces.
+"""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array
+from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island
+from pliant.solvers.linear import direction, factorize
+from pliant.solvers.newton import linearise_blocks
+from pliant.solvers.rows import (
+    LOWER,
+    OFFSET,
+    POWER,
+    SLOPE,
+    START,
+    UPPER,
+    add_impulse,
+    clip,
+    power_force,
+    power_rate,
+)
+from pliant.solvers.stages import LEAST
+
+
+@kernel
+def predict(island: Island, guess: Array, force: Array) -> None:
+    """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step."""
+    rows, system, motion, inertia = island.rows, island.system, island.motion, island.inertia
+    law, h, nv = rows.law, rows.step, guess.size
+    p, df, x = motion.per_row[1], motion.per_row[4], motion.x
+    for i in range(force.size):
+        force[i], p[i] = 0.0, law[i, OFFSET]
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            p[i] += rows.jac_val[e] * guess[rows.jac_idx[e]]
+    for b in range(rows.block_ptr.size - 1):
+        i = rows.block_ptr[b]
+        if i < rows.block_ptr[b + 1]:
+            g = law[i, START] - law[i, SLOPE] * p[i]
+            if law[i, POWER] != 0.0:
+                g = power_force(law, h, i, power_rate(law, h, i, p[i]))[0]
+            force[i] = clip(g, law[i, LOWER], law[i, UPPER])
+    linearise_blocks(rows, force, p, island.lift, system)
+    motion.tally[FACTORIZATIONS] += 1
+    motion.tally[ITERATIONS] += 1
+    if not factorize(rows, island.pattern, system, LEAST):
+        _clear(force)
+        return
+    for j in range(nv):
+        x[j] = inertia.val[inertia.ptr[j]] * (motion.free[nv - 1 - j] - guess[nv - 1 - j])
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            k = nv - 1 - inertia.idx[e]
+            x[j] += inertia.val[e] * (motion.free[k] - guess[k])
+    add_impulse(rows, force, x)
+    direction(rows, island.pattern, system, x, df)
+    for i in range(force.size):
+        force[i] += df[i]
+        if not np.isfinite(force[i]):
+            _clear(force)
+            return
+
+
+@kernel
+def _clear(force: Array) -> None:
+    for i in range(force.size):
+        force[i] = 0.0

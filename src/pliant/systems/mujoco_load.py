@@ -1,0 +1,129 @@
+"""Models from files: MJCF as MuJoCo reads it; URDF with its packages found and its meshes where they lie."""
+
+from __future__ import annotations
+
+import logging
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pliant.errors import FileError, InputError
+from pliant.systems.mujoco_door import mujoco
+
+_log = logging.getLogger("pliant")
+MESHES: Final = (".stl", ".obj", ".msh")  # what MuJoCo reads
+PACKAGE: Final = "package://"
+
+
+def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> Any:
+    """A mujoco.MjSpec of a path to MJCF or URDF, or of its text.
+
+    floating: the first body of the model gets a free joint, as the base of a walking robot that URDF holds fixed.
+    floor: a plane at height 0.
+    """
+    spec = _read(source)
+    bodies = spec.worldbody.bodies
+    if floating:
+        if not bodies:
+            raise InputError("floating: the model has no body that could float")
+        if not any(joint.type == mujoco().mjtJoint.mjJNT_FREE for joint in bodies[0].joints):
+            bodies[0].add_freejoint()
+    if floor:
+        spec.worldbody.add_geom(type=mujoco().mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], name="floor")
+    return spec
+
+
+def compile_spec(spec: Any) -> Any:
+    """The model; what MuJoCo says against it comes as an InputError."""
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise InputError(f"MuJoCo cannot compile the model: {error}") from error
+
+
+def _read(source: Any) -> Any:
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return _parse(source, None)
+    try:
+        path = Path(source)
+    except TypeError as error:
+        raise InputError(f"expected a path or the text of a model, got {type(source).__name__}") from error
+    if not path.is_file():
+        raise FileError(f"{path}: there is no such file; give the path of an MJCF or URDF file, or its text")
+    if path.suffix.lower() == ".urdf" or _is_urdf(path):
+        return _parse(path.read_text(), path.resolve().parent)
+    try:
+        return mujoco().MjSpec.from_file(str(path))
+    except ValueError as error:
+        raise FileError(f"{path}: MuJoCo cannot read it: {error}") from error
+
+
+def _is_urdf(path: Path) -> bool:
+    return path.suffix.lower() == ".xml" and b"<robot" in path.read_bytes()[:2000]
+
+
+def _parse(text: str, folder: Path | None) -> Any:
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise FileError(f"{folder or 'the text'}: this is not XML: {error}") from error
+    if root.tag == "robot":
+        text = _prepare(root, folder)
+    try:
+        return mujoco().MjSpec.from_string(text)
+    except ValueError as error:
+        raise FileError(f"MuJoCo cannot read the model: {error}") from error
+
+
+def _prepare(root: ElementTree.Element, folder: Path | None) -> str:
+    """A URDF that MuJoCo reads: no visuals, meshes by their whole path, inertias that a body can have."""
+    for link in root.iter("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+        _mend_inertia(link)
+    for mesh in root.iter("mesh"):
+        mesh.set("filename", str(_locate(mesh.get("filename", ""), folder)))
+    options = root.find("mujoco")
+    options = ElementTree.SubElement(root, "mujoco") if options is None else options
+    compiler = options.find("compiler")
+    compiler = ElementTree.SubElement(options, "compiler") if compiler is None else compiler
+    for name, value in {"strippath": "false", "balanceinertia": "true", "boundmass": "1e-6", "boundinertia": "1e-9"}.items():
+        compiler.set(name, compiler.get(name, value))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _locate(name: str, folder: Path | None) -> Path:
+    """The file of a mesh; packages are looked for in the folders above the URDF."""
+    if Path(name).suffix.lower() not in MESHES:
+        raise FileError(f"mesh {name!r}: MuJoCo reads {', '.join(MESHES)}; convert it, or collide with primitives")
+    plain = name.removeprefix("file://")
+    if folder is None:
+        return Path(plain)
+    if not name.startswith(PACKAGE):
+        return (folder / plain).resolve()
+    whole = name.removeprefix(PACKAGE)
+    inside = whole.partition("/")[2]
+    for above in (folder, *folder.parents):
+        for candidate in (above / whole, above / inside):
+            if candidate.is_file():
+                return candidate
+    raise FileError(f"mesh {name!r} is in no folder above {folder}; put the package there, or write a relative path")
+
+
+def _mend_inertia(link: ElementTree.Element) -> None:
+    """Say which links have an inertia that no body has; MuJoCo then makes it one."""
+    inertia, mass = link.find("inertial/inertia"), link.find("inertial/mass")
+    if inertia is None or mass is None:
+        return
+    xx, xy, xz, yy, yz, zz = (float(inertia.get(name, 0.0)) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if a <= 0.0 or a + b < c * (1.0 - 1e-9) or float(mass.get("value", 0.0)) <= 0.0:
+        _log.warning("link %s has an inertia that no body can have; it was mended", link.get("name"))
+        if a <= 0.0:
+            least = max(1e-9, 1e-6 * c)
+            for name, value in {"ixx": max(xx, least), "iyy": max(yy, least), "izz": max(zz, least)}.items():
+                inertia.set(name, repr(value))
+            for name in ("ixy", "ixz", "iyz"):
+                inertia.set(name, "0")
