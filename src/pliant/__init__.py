@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.systems import System
     from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2, stats
     from pliant.systems.mujoco_patch import patch_mujoco
+    from pliant.systems.mujoco_system import MujocoSystem, load
     from pliant.trajectory import Trajectory
 
 # name -> module that defines it.
@@ -37,6 +38,7 @@ _HOME = {
     "Convex": "solvers",
     "Coulomb": "solvers",
     "Law": "laws",
+    "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
     "Printed": "solvers",
     "Solution": "solution",
@@ -48,6 +50,7 @@ _HOME = {
     "Unilateral": "constraints",
     "gyroscopic_torque": "gyroscope",
     "linearize": "solvers.linearize",
+    "load": "systems.mujoco_system",
     "mj_forward": "systems.mujoco_calls",
     "mj_step": "systems.mujoco_calls",
     "mj_step1": "systems.mujoco_calls",
@@ -67,6 +70,7 @@ __all__ = [
     "Convex",
     "Coulomb",
     "Law",
+    "MujocoSystem",
     "PliantError",
     "Printed",
     "Solution",
@@ -79,6 +83,7 @@ __all__ = [
     "__version__",
     "gyroscopic_torque",
     "linearize",
+    "load",
     "mj_forward",
     "mj_step",
     "mj_step1",

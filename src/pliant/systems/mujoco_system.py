@@ -1,0 +1,163 @@
+"""A MuJoCo model as a System: for `pliant.step`, `pliant.simulate`, and whoever wants the step as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from pliant.constraints import Bilateral, Clipped, Constraint, Contact, Unilateral
+from pliant.errors import InputError
+from pliant.flat import BILATERAL, CLIPPED, UNILATERAL, Flat
+from pliant.inputs import Array
+from pliant.laws import Law
+from pliant.problem import StepProblem
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_load import compile_spec, read_spec
+from pliant.systems.mujoco_rows import EQUALITY
+from pliant.systems.mujoco_step import Assembled, Stepper
+
+SCALARS = {BILATERAL: "bilateral", UNILATERAL: "unilateral", CLIPPED: "clipped"}
+
+
+class MujocoSystem:
+    """q is qpos, v is qvel; controls and applied forces are those of `data`, which may be set between steps.
+
+    model: a mujoco.MjModel. materials, compliance: as of `mj_step`. The step's problem has up to one constraint of each
+    kind: "bilateral" (equalities, tendons, servos), "unilateral" (limits, frictionless contacts), "clipped" (dry
+    friction, servos with a force range), and "contacts3", "contacts4", "contacts6" by the number of their rows.
+    """
+
+    def __init__(self, model: Any, *, materials: Mapping[str, Law] | None = None, compliance: str = "materials") -> None:
+        if not isinstance(model, mujoco().MjModel):
+            raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
+        self.model = model
+        self.data = mujoco().MjData(model)
+        self._stepper = Stepper(model, materials, compliance)
+        self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
+
+    @property
+    def q(self) -> Array:
+        """(nq,) qpos of `data`, a copy: where a simulation starts unless told otherwise."""
+        return np.array(self.data.qpos)
+
+    @property
+    def v(self) -> Array:
+        """(nv,) qvel of `data`, a copy."""
+        return np.array(self.data.qvel)
+
+    def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
+        """The step from (q, v); `step` must be the model's timestep."""
+        if step != self.model.opt.timestep:
+            raise InputError(f"step is {step!r}, the model's timestep {self.model.opt.timestep!r}: set model.opt.timestep")
+        assembled = self._assembled(time, q, v)
+        self._last = None if assembled.shift is None else (np.array(q), assembled.shift)
+        flat = assembled.flat
+        mass = sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(len(v), len(v)))
+        return StepProblem(mass, v, flat.force, step, _constraints(flat, assembled))
+
+    def advance(self, q: Array, v: Array, step: float) -> Array:
+        """q (+) h v; free bodies that turn go where their average velocity leads."""
+        q1, rate = np.array(q, dtype=float), np.array(v, dtype=float)
+        if self._last is not None and np.array_equal(self._last[0], q):
+            rate = rate + self._last[1]
+        mujoco().mj_integratePos(self.model, q1, rate, step)
+        return q1
+
+    def values(self, time: float, q: Array) -> Sequence[Array | None]:
+        """phi of equalities, which `lookahead` keeps closed; the others go by their rates."""
+        mj, d = mujoco(), self.data
+        kept, kinds, rows = d.qpos.copy(), self._kinds, d.efc_pos
+        d.qpos[:] = q
+        mj.mj_fwdPosition(self.model, d)
+        rows = d.efc_pos[d.efc_type == EQUALITY].copy()
+        d.qpos[:] = kept
+        return [rows if kind == "equality" else None for kind in kinds]
+
+    def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
+        """Of motion, and of gravity and springs."""
+        mj, d = mujoco(), self.data
+        d.qpos[:], d.qvel[:] = q, v
+        mj.mj_fwdPosition(self.model, d)
+        mj.mj_energyPos(self.model, d)
+        mj.mj_fwdVelocity(self.model, d)
+        mj.mj_energyVel(self.model, d)
+        return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
+
+    def _assembled(self, time: float, q: Array, v: Array) -> Assembled:
+        d = self.data
+        if np.shape(q) != d.qpos.shape or np.shape(v) != d.qvel.shape:
+            raise InputError(
+                f"q and v must have shapes {d.qpos.shape} and {d.qvel.shape} of the model, "
+                f"got {np.shape(q)} and {np.shape(v)}"
+            )
+        d.time, d.qpos[:], d.qvel[:] = time, q, v
+        self._stepper.refresh(self.model, d)
+        open_ = self._stepper.evaluate(self.model, d, control=True)
+        assembled = self._stepper.assemble(self.model, d, open_)
+        self._kinds = _kinds(assembled)
+        return assembled
+
+
+def load(
+    path_or_xml: Any,
+    *,
+    materials: Mapping[str, Law] | None = None,
+    compliance: str = "materials",
+    floating: bool = False,
+    floor: bool = False,
+) -> MujocoSystem:
+    """A model from an MJCF or URDF file, or from its text.
+
+    floating: free the first body, as the base of a walking robot that URDF holds fixed. floor: add a plane at height 0.
+    """
+    return MujocoSystem(
+        compile_spec(read_spec(path_or_xml, floating=floating, floor=floor)), materials=materials, compliance=compliance
+    )
+
+
+def _groups(assembled: Assembled) -> dict[str, list[int]]:
+    """Blocks of the flat record by what they become; equalities by themselves, since phi is known for them."""
+    flat = assembled.flat
+    equalities = int(np.count_nonzero(assembled.rows.efc.type == EQUALITY))
+    groups: dict[str, list[int]] = {}
+    for b in range(len(flat.block_ptr) - 1):
+        lo, size = int(flat.block_ptr[b]), int(flat.block_ptr[b + 1] - flat.block_ptr[b])
+        name = SCALARS.get(int(flat.kind[lo]), f"contacts{size}")
+        groups.setdefault("equality" if lo < equalities else name, []).append(b)
+    return groups
+
+
+def _kinds(assembled: Assembled) -> list[str]:
+    return list(_groups(assembled))
+
+
+def _constraints(flat: Flat, assembled: Assembled) -> list[Constraint]:
+    G = sparse.csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=(len(flat.kind), len(flat.velocity)))
+    made: list[Constraint] = []
+    for name, blocks in _groups(assembled).items():
+        heads = flat.block_ptr[blocks]
+        size = int(flat.block_ptr[blocks[0] + 1] - heads[0])
+        rows = (heads[:, None] + np.arange(size)).ravel()
+        law = Law(flat.stiffness[heads], flat.damping[heads])
+        if name.startswith("contacts"):
+            law = Law(
+                flat.stiffness[heads],
+                flat.damping[heads],
+                exponent=flat.exponent[heads],
+                dissipation=flat.dissipation[heads],
+            )
+            friction = flat.friction[rows].reshape(-1, size)[:, 1:]
+            offset = flat.offset[rows].reshape(-1, size)
+            made.append(Contact(G[rows], flat.value[heads], law, friction, rate_offset=offset, name=name))
+        elif name == "clipped":
+            made.append(
+                Clipped(G[rows], flat.value[rows], law, flat.lower[rows], flat.upper[rows],
+                        rate_offset=flat.offset[rows], name=name)
+            )  # fmt: skip
+        else:
+            kind = Unilateral if name == "unilateral" else Bilateral
+            made.append(kind(G[rows], flat.value[rows], law, rate_offset=flat.offset[rows], name=name))
+    return made
