@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.errors import FileError, InputError
 from pliant.inputs import Array
+from pliant.lock import Lock
 from pliant.problem import StepProblem
-from pliant.record import Record, append, read, write
+from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
 from pliant.solution import Solution, Status, WarmStart
-from pliant.trajectory import RUN, STATS, Chunk, Layout, Path, Trajectory, chunk_record, run_record
+from pliant.trajectory import (
+    COMPLETE,
+    STATS,
+    UNFINISHED,
+    Chunk,
+    Layout,
+    Path,
+    Trajectory,
+    chunk_record,
+    run_record,
+)
 
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is
 STATUSES = list(Status)
 FREE = ("duration", "versions")  # parameters in which a run that goes on may differ from the one in the file
+Sample = tuple[float, Array, Array, Layout, Array, Array]  # time, q, v, how the forces are laid out, forces, statistics
 
 
 class State(NamedTuple):
@@ -31,61 +44,78 @@ class State(NamedTuple):
 
 
 class Recorder:
-    """Takes every step, keeps every `every`-th one."""
+    """Takes every step, keeps every `every`-th one and the last."""
 
     def __init__(self, parameters: dict[str, Any], every: int, path: Path | None) -> None:
         self.parameters, self.every, self.path = parameters, every, path
         self._kept: list[Chunk] = []
-        self._samples: list[tuple[float, Array, Array, Layout, Array, Array]] = []
+        self._samples: list[Sample] = []
+        self._last: Sample | None = None  # of a step whose turn it is not
         self._stats = np.zeros(len(STATS))
         self._written = time.monotonic()
         self._end: int | None = None  # of the file, once we have written to it
+        self._stored: tuple[int, str] | None = None  # in the file: steps, and how the run ended
+        self._lock = None if path is None else Lock(path)
+
+    def release(self) -> None:
+        """Let others write the file."""
+        if self._lock is not None:
+            self._lock.release()
 
     def begin(self, now: float, state: State) -> State:
         """Where to start: `state`, or where the run in the file stopped."""
-        if self.path is not None and os.path.exists(self.path):
+        if self.path is not None:
+            if is_blank(self.path):
+                self._end = rewrite(self.path, [run_record(self.parameters)])
             resumed = _resume(self.path, self.parameters)
             if resumed is not None:
-                state, self._stats = resumed
+                state, self._stats, ended = resumed
+                self._stored = state.steps, ended
                 return state
-        elif self.path is not None:
-            write(self.path, [run_record(self.parameters)])
         self._samples.append((now, state.q, state.v, (), np.zeros(0), self._stats))
         return state
 
     def step(self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout) -> None:
         """Count a step, and keep it if it is its turn."""
-        status = STATUSES.index(solution.status)
-        worst = [status, solution.residual, solution.momentum_residual]
+        worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
         self._stats[:3] = np.maximum(self._stats[:3], worst)
         self._stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
+        force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
+        self._last = (now, state.q, state.v, layout, force, self._stats)
         if state.steps % self.every == 0:
-            force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
-            self._samples.append((now, state.q, state.v, layout, force, self._stats))
-            self._stats = np.zeros(len(STATS))
-            if len(self._samples) >= SAMPLES or (self.path and time.monotonic() - self._written > SECONDS):
-                self._close(state, complete=False)
+            self._samples.append(self._last)
+            self._last, self._stats = None, np.zeros(len(STATS))
+        if len(self._samples) >= SAMPLES or (self.path and time.monotonic() - self._written > SECONDS):
+            self._close(state, UNFINISHED)
 
-    def end(self, state: State, *, complete: bool) -> Trajectory:
+    def end(self, state: State, ended: str) -> Trajectory:
         """The run as it is now."""
-        self._close(state, complete=complete)
-        if self.path is not None:
-            return Trajectory.load(self.path)
-        kept = self._kept
-        return Trajectory(self.parameters, lambda: kept, complete=complete)
+        if self.path is None:
+            self._close(state, ended)
+            return Trajectory(self.parameters, partial(list, self._kept), ended=ended)
+        if self._stored != (state.steps, ended):
+            self._close(state, ended)
+        return Trajectory.load(self.path)
 
-    def _close(self, state: State, *, complete: bool) -> None:
-        """Make a chunk of the samples."""
-        chunk = _chunk(self._samples, len(state.q), len(state.v))
-        self._samples = []
+    def longer(self) -> Trajectory:
+        """The run in the file, which has more steps than are asked for."""
+        run = Trajectory.load(self.path or "")
+        run.ended = COMPLETE
+        return run
+
+    def _close(self, state: State, ended: str) -> None:
+        """Make a chunk of the samples; they are let go once they are kept."""
+        extra = [] if self._last is None else [self._last]
+        chunk = _chunk(self._samples + extra, len(state.q), len(state.v))
         if self.path is None:
             self._kept.append(chunk)
         else:
             header, arrays = _state_record(state)
-            arrays["open_stats"] = self._stats
-            record = chunk_record(chunk, {**header, "complete": complete}, arrays)
+            header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
+            record = chunk_record(chunk, header, {**arrays, "open_stats": self._stats})
             self._end = append(self.path, [record], self._end)
-            self._written = time.monotonic()
+            self._written, self._stored = time.monotonic(), (state.steps, ended)
+        self._samples = []
 
 
 def layout_of(problem: StepProblem) -> Layout:
@@ -122,26 +152,43 @@ def _state_record(state: State) -> tuple[dict[str, Any], dict[str, Array]]:
     return {"steps": state.steps, "keys": keys, "warm": start is not None}, arrays
 
 
-def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array] | None:
-    """The state, and the statistics since the last sample, of a run that was stopped; None: before its first sample."""
+def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array, str] | None:
+    """The state, the statistics since the last sample, and how it ended, of a run; None: before its first sample."""
     name = os.fspath(path)
-    first, last = None, None
-    for record in read(path, strict=False):
-        first = first or record
-        last = record
+    first, last = _ends(path)
     if first is None or first.header.get("content") != RUN:
         raise FileError(f"{name} exists and is not a run: choose another name for checkpoint")
     theirs = first.header["parameters"]
     other = [key for key in parameters if key not in FREE and parameters[key] != theirs.get(key)]
     if other:
+        differences = ", ".join(f"{key} is {theirs.get(key)!r} there and {parameters[key]!r} here" for key in other)
         raise InputError(
-            f"checkpoint: {name} holds another run: {', '.join(other)} differ ({other[0]} is "
-            f"{theirs.get(other[0])!r} there and {parameters[other[0]]!r} here); choose another name, or ask for the "
-            "same run to go on with it"
+            f"checkpoint: {name} holds another run: {differences}; choose another name, or ask for the same run to go "
+            "on with it"
         )
-    if last is first or last is None:
+    if last is None:
         return None
-    return _state(last), last.arrays["open_stats"]
+    if "steps" not in last.header:
+        raise InputError(
+            f"checkpoint: {name} was written by Trajectory.save, without the state to go on from; choose another name"
+        )
+    return _state(last), last.arrays["open_stats"], str(last.header.get("ended"))
+
+
+def _ends(path: Path) -> tuple[Record | None, Record | None]:
+    """The first record of a file, and the last complete one if there are more."""
+    first = last = None
+    try:
+        for record in read(path):
+            first, last = (record, None) if first is None else (first, record)
+    except Truncated:  # the process was stopped while it wrote
+        pass
+    except FileError as error:
+        raise FileError(
+            f"checkpoint: {error}. pliant.Trajectory.load reads what comes before it, if anything; to simulate, "
+            "choose another name or move the file away"
+        ) from error
+    return first, last
 
 
 def _state(record: Record) -> State:
