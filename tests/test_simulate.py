@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -96,6 +97,33 @@ def test_an_interrupted_run_returns_what_there_is(tmp_path, file):
     assert not run.complete and len(run) == 21 and "stopped early" in repr(run)
     if path:
         assert same(fall(0.5, checkpoint=path), fall(0.5))
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_ctrl_c_may_come_at_any_line_of_the_recording(tmp_path, monkeypatch, every):
+    monkeypatch.setattr(recording, "SAMPLES", 2)
+    whole, before, count = fall(0.04, record_every=every), sys.gettrace(), 0
+    while True:
+        path, left = tmp_path / f"{count}.pliant", [count]
+
+        def interrupt(frame, event, argument, left=left):
+            if frame.f_code.co_filename != recording.__file__ or frame.f_code.co_name not in ("step", "_close"):
+                return None
+            left[0] -= event == "line"
+            if left[0] < 0:
+                sys.settrace(before)
+                raise KeyboardInterrupt
+            return interrupt
+
+        sys.settrace(interrupt)
+        with contextlib.suppress(KeyboardInterrupt):  # let through once there is nothing left to simulate
+            fall(0.04, record_every=every, checkpoint=path)
+        sys.settrace(before)
+        if left[0] >= 0:  # it came to its end first
+            break
+        assert same(fall(0.04, record_every=every, checkpoint=path), whole), count
+        count += 1
+    assert count > 50
 
 
 def test_an_error_of_the_system_loses_nothing_that_was_written(tmp_path, monkeypatch):
@@ -305,10 +333,10 @@ def test_memory_does_not_grow_with_a_run_on_disk(tmp_path, monkeypatch):
     kept = []
     close = recording.Recorder._close
 
-    def watch(self, state, ended):
-        kept.append(len(self._samples))
-        close(self, state, ended)
-        assert not self._samples and not self._kept
+    def watch(self, ended):
+        kept.append(len(self._held.samples))
+        close(self, ended)
+        assert not self._held.samples and not self._kept
 
     monkeypatch.setattr(recording.Recorder, "_close", watch)
     fall(1.0, checkpoint=tmp_path / "run.pliant")

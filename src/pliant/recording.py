@@ -43,58 +43,78 @@ class State(NamedTuple):
     warm_start: Solution | WarmStart | None
 
 
+class _Held(NamedTuple):
+    """What is in memory only; exchanged as a whole, as Ctrl-C may come between any two instructions."""
+
+    state: State
+    samples: list[Sample]
+    last: Sample | None  # of a step whose turn it is not
+    stats: Array  # since the last sample
+
+
 class Recorder:
     """Takes every step, keeps every `every`-th one and the last."""
 
-    def __init__(self, parameters: dict[str, Any], every: int, path: Path | None) -> None:
+    def __init__(self, parameters: dict[str, Any], every: int, path: Path | None, now: float, start: State) -> None:
+        """Begin with `start`, or where the run in the file stopped."""
         self.parameters, self.every, self.path = parameters, every, path
+        nothing = np.zeros(len(STATS))
+        self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing)], None, nothing)
         self._kept: list[Chunk] = []
-        self._samples: list[Sample] = []
-        self._last: Sample | None = None  # of a step whose turn it is not
-        self._stats = np.zeros(len(STATS))
         self._written = time.monotonic()
-        self._end: int | None = None  # of the file, once we have written to it
+        self._end: int | None = None  # of the file
         self._stored: tuple[int, str] | None = None  # in the file: steps, and how the run ended
         self._lock = None if path is None else Lock(path)
+        try:
+            if path is not None:
+                self._open(path)
+        except BaseException:
+            self.release()
+            raise
+
+    def _open(self, path: Path) -> None:
+        if is_blank(path):
+            self._end = rewrite(path, [run_record(self.parameters)])
+            return
+        resumed = _resume(path, self.parameters)
+        self._end = append(path, ())
+        if resumed is not None:
+            state, stats, ended = resumed
+            self._held, self._stored = _Held(state, [], None, stats), (state.steps, ended)
+
+    @property
+    def state(self) -> State:
+        """Where the run is."""
+        return self._held.state
 
     def release(self) -> None:
         """Let others write the file."""
         if self._lock is not None:
             self._lock.release()
 
-    def begin(self, now: float, state: State) -> State:
-        """Where to start: `state`, or where the run in the file stopped."""
-        if self.path is not None:
-            if is_blank(self.path):
-                self._end = rewrite(self.path, [run_record(self.parameters)])
-            resumed = _resume(self.path, self.parameters)
-            if resumed is not None:
-                state, self._stats, ended = resumed
-                self._stored = state.steps, ended
-                return state
-        self._samples.append((now, state.q, state.v, (), np.zeros(0), self._stats))
-        return state
-
     def step(self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout) -> None:
         """Count a step, and keep it if it is its turn."""
+        held, stats = self._held, self._held.stats.copy()
         worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
-        self._stats[:3] = np.maximum(self._stats[:3], worst)
-        self._stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
+        stats[:3] = np.maximum(stats[:3], worst)
+        stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
         force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
-        self._last = (now, state.q, state.v, layout, force, self._stats)
+        sample = (now, state.q, state.v, layout, force, stats)
         if state.steps % self.every == 0:
-            self._samples.append(self._last)
-            self._last, self._stats = None, np.zeros(len(STATS))
-        if len(self._samples) >= SAMPLES or (self.path and time.monotonic() - self._written > SECONDS):
-            self._close(state, UNFINISHED)
+            self._held = _Held(state, [*held.samples, sample], None, np.zeros(len(STATS)))
+        else:
+            self._held = _Held(state, held.samples, sample, stats)
+        late = self.path is not None and time.monotonic() - self._written > SECONDS
+        if late or len(self._held.samples) >= SAMPLES:
+            self._close(UNFINISHED)
 
-    def end(self, state: State, ended: str) -> Trajectory:
+    def end(self, ended: str) -> Trajectory:
         """The run as it is now."""
         if self.path is None:
-            self._close(state, ended)
+            self._close(ended)
             return Trajectory(self.parameters, partial(list, self._kept), ended=ended)
-        if self._stored != (state.steps, ended):
-            self._close(state, ended)
+        if self._stored != (self.state.steps, ended):
+            self._close(ended)
         return Trajectory.load(self.path)
 
     def longer(self) -> Trajectory:
@@ -103,19 +123,19 @@ class Recorder:
         run.ended = COMPLETE
         return run
 
-    def _close(self, state: State, ended: str) -> None:
+    def _close(self, ended: str) -> None:
         """Make a chunk of the samples; they are let go once they are kept."""
-        extra = [] if self._last is None else [self._last]
-        chunk = _chunk(self._samples + extra, len(state.q), len(state.v))
+        held = self._held
+        extra = [] if held.last is None else [held.last]
+        chunk = _chunk(held.samples + extra, len(held.state.q), len(held.state.v))
         if self.path is None:
-            self._kept.append(chunk)
-        else:
-            header, arrays = _state_record(state)
-            header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
-            record = chunk_record(chunk, header, {**arrays, "open_stats": self._stats})
-            self._end = append(self.path, [record], self._end)
-            self._written, self._stored = time.monotonic(), (state.steps, ended)
-        self._samples = []
+            self._kept, self._held = [*self._kept, chunk], held._replace(samples=[])
+            return
+        header, arrays = _state_record(held.state)
+        header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
+        record = chunk_record(chunk, header, {**arrays, "open_stats": held.stats})
+        self._end, self._held = append(self.path, [record], self._end), held._replace(samples=[])
+        self._written, self._stored = time.monotonic(), (held.state.steps, ended)
 
 
 def layout_of(problem: StepProblem) -> Layout:

@@ -61,13 +61,12 @@ def simulate(
         "step": clock.step, "duration": float(duration), "time": clock.begin, "solver": repr(solver), "drift": drift,
         "record_every": record_every, "q": first.q.tolist(), "v": first.v.tolist(),
     }  # fmt: skip
-    recorder = Recorder(parameters, record_every, checkpoint)
+    recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first)
     try:
-        here = recorder.begin(clock.begin, first)
-        if here.steps > clock.steps:
+        if recorder.state.steps > clock.steps:
             return recorder.longer()
-        with _bar(clock.steps, here.steps, progress) as bar:
-            return _march(system, here, clock, solver, drift, recorder, bar, throw)
+        with _bar(clock.steps, recorder.state.steps, progress) as bar:
+            return _march(system, clock, solver, drift, recorder, bar, throw)
     finally:
         recorder.release()
 
@@ -82,42 +81,36 @@ class _Clock(NamedTuple):
 
 
 def _march(
-    system: System,
-    here: State,
-    clock: _Clock,
-    solver: Formulation,
-    drift: str,
-    recorder: Recorder,
-    bar: Any,
-    throw: bool,
+    system: System, clock: _Clock, solver: Formulation, drift: str, recorder: Recorder, bar: Any, throw: bool
 ) -> Trajectory:
-    """Step after step from `here`, and what becomes of the run when it stops."""
-    warned, begin = False, here.steps
+    """Step after step, and what becomes of the run when it stops."""
+    warned, begin = False, recorder.state.steps
     try:
-        while here.steps < clock.steps:
+        while (here := recorder.state).steps < clock.steps:
             now, first = clock.at(here.steps), here.steps == begin
             taken = take_step(system, now, here.q, here.v, clock.step, solver, drift, here.warm_start, first=first)
             solution = taken.solution
             if solution.status is Status.NON_FINITE:
                 if throw:
                     raise SolveError(f"at t = {now:.9g} s: {solution.status}", taken.problem, solution)
-                return recorder.end(here, NON_FINITE)
-            here = State(here.steps + 1, taken.q, solution.velocity, solution)
-            recorder.step(clock.at(here.steps), here, solution, taken.gave_up, layout_of(taken.problem))
+                return recorder.end(NON_FINITE)
+            there = State(here.steps + 1, taken.q, solution.velocity, solution)
+            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, layout_of(taken.problem))
             if not solution.status.solved and not warned:
                 warned, says = True, solver.explain(solution.status)
                 _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, says)
             bar.update()
     except KeyboardInterrupt:
-        _log.warning("interrupted at t = %.9g s: returning what was simulated", clock.at(here.steps))
-        return recorder.end(here, INTERRUPTED)
+        _log.warning("interrupted at t = %.9g s: returning what was simulated", clock.at(recorder.state.steps))
+        return recorder.end(INTERRUPTED)
     except BaseException as error:
-        error.add_note(f"simulate got to t = {clock.at(here.steps):.9g} s; .trajectory of this exception is that run")
+        reached = clock.at(recorder.state.steps)
+        error.add_note(f"simulate got to t = {reached:.9g} s; .trajectory of this exception is that run")
         # a full disk, an exception that is frozen: what went wrong first is what counts
         with contextlib.suppress(OSError, AttributeError):
-            error.trajectory = recorder.end(here, ERROR)  # type: ignore[attr-defined]
+            error.trajectory = recorder.end(ERROR)  # type: ignore[attr-defined]
         raise
-    return recorder.end(here, COMPLETE)
+    return recorder.end(COMPLETE)
 
 
 def _count(duration: float, step: float) -> int:

@@ -14,8 +14,8 @@ class System(Protocol):
 
     Optional methods, found by their names:
 
-    values(time, q)     a list of phi(t, q) of each constraint of `problem`, in its order: (n,), a Contact's gaps, the same
-                        as in `problem` at the same state; an entry may be None: not known.
+    values(time, q)     a list of phi(t, q) of each constraint of `problem`, in its order: (n,), a Contact's gaps, as
+                        `problem` has them at the same state; an entry may be None: not known.
                         With it `lookahead` keeps the constraint at the configuration that is reached.
     energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for balances; `simulate` does not call it
     draw()              how a viewer will show it; nothing calls it yet
