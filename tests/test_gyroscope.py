@@ -71,6 +71,8 @@ BAD = [
     (([1.0, -1.0, 1.0], np.eye(3), [0.0] * 3, 0.1), "inertia must be symmetric and positive definite"),
     ((INERTIA, 2.0 * np.eye(3), [0.0] * 3, 0.1), "rotation must be orthogonal"),
     ((INERTIA, np.eye(3), [0.0] * 2, 0.1), r"omega must be finite numbers of shape \(3,\)"),
+    ((INERTIA, np.eye(3), [0.0, np.nan, 0.0], 0.1), "gyroscopic_torque: omega must be finite, got nan at index 1"),
+    (([1.0, np.nan, 1.0], np.eye(3), [0.0] * 3, 0.1), "gyroscopic_torque: inertia must be finite, got nan at index 1"),
     ((INERTIA, np.eye(3), [0.0] * 3, 0.0), "step must be one number > 0"),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,50 @@ def test_lookahead_holds_the_energy_of_a_spinning_pendulum():
     assert energies(lost, system)[-1] < 100.0
 
 
+PRINTED, BARE = pliant.Printed(), pliant.Printed(compensate_drift=False)
+
+
+@pytest.mark.parametrize(
+    ("drift", "solver", "same_as"),
+    [
+        ("paper", PRINTED, "paper"),  # the terms are added once, by whomever
+        ("paper", BARE, "paper"),
+        ("tangent", PRINTED, "paper"),
+        ("tangent", BARE, "tangent"),
+        ("lookahead", PRINTED, "lookahead"),
+        ("auto", PRINTED, "lookahead"),
+        ("auto", BARE, "lookahead"),
+    ],
+)
+def test_curvature_counts_once_with_the_printed_programs(drift, solver, same_as):
+    """With bilateral rows all solvers agree: what differs is who adds what."""
+    given: dict[str, Any] = {"q": [1.0, 0.0, 0.0], "v": [0.0, 3.0, 3.0], "duration": 0.2, "step": 0.02}
+    found = pliant.simulate(Pendulum(), drift=drift, solver=solver, **given)
+    expected = pliant.simulate(Pendulum(), drift=same_as, **given)
+    np.testing.assert_allclose(found.q, expected.q, rtol=1e-9, atol=1e-12)
+    assert found.stats["gave_up"].sum() == 0
+
+
+def test_the_printed_programs_look_ahead_of_contacts():
+    class Bowl(Ball):
+        """A floor that rises as x^2: its gap is curved."""
+
+        def problem(self, time, q, v, step):
+            n = np.array([-2.0 * q[0], 1.0])
+            floor = pliant.Contact([[n, [n[1], -n[0]]]], [q[1] - q[0] ** 2], self.law, 0.0)
+            return pliant.StepProblem([1.0, 1.0], v, [0.0, -9.8], step, [floor])
+
+        def values(self, time, q):
+            return [[q[1] - q[0] ** 2]]
+
+    for drift in ("auto", "lookahead"):
+        given: dict[str, Any] = {"q": [0.5, 0.25], "v": [0.0, 0.0], "duration": 0.2, "step": 0.02, "drift": drift}
+        found = pliant.simulate(Bowl(), solver=pliant.Printed(), **given)
+        assert found.stats["gave_up"].sum() == 0
+        assert max(abs(q[1] - q[0] ** 2) for q in found.q) < 1e-6  # the spring's own give; h^2 is 1e-3
+        np.testing.assert_allclose(found.q, pliant.simulate(Bowl(), **given).q, atol=1e-9)
+
+
 def test_the_paper_diverges():
     found, _ = run("paper", 0.1, 60.0)
     assert not found.complete or np.abs(found.q).max() > 1e6
@@ -88,16 +134,44 @@ WRONG = [
     ({"problem": lambda t, q, v, h: pliant.StepProblem([1.0], [0.0], [0.0], h)}, {}, "must be built with the velocity"),
     ({"advance": lambda q, v, h: q[:1]}, {}, "system.advance at t = 0.25 s must return 2 finite numbers"),
     ({"advance": lambda q, v, h: q * np.nan}, {}, r"nan at index \[0\]"),
+    (
+        {"problem": lambda t, q, v, h: pliant.StepProblem([1.0, 1.0], v + np.array([0.0, 0.5]), [0.0, 0.0], h)},
+        {},
+        r"v\[1\] is -1.0, the problem's velocity\[1\] -0.5",
+    ),
+    ({"advance": lambda q, v, h: None}, {}, "must return 2 finite numbers like q, got an array of type object"),
     ({"values": lambda t, q: []}, {}, r"one entry per constraint of system.problem \(1\)"),
-    ({"values": lambda t, q: [[1.0, 2.0]]}, {}, "Contact 'floor' has 1 rows"),
+    ({"values": lambda t, q: q[1:]}, {}, "must return a list with one entry per constraint"),
+    ({"values": lambda t, q: [[1.0, 2.0]]}, {}, "Contact 'floor' has 1 rows and needs as many finite numbers"),
+    ({"values": lambda t, q: [[np.nan]]}, {}, r"Contact 'floor' has 1 rows .* nan at index \[0\]"),
+    (
+        {"values": lambda t, q: [q[1:] + 0.5]},
+        {},
+        "contradicts system.problem there: row 0 of Contact 'floor' is 0.5 in",
+    ),
+    ({"values": lambda t, q: [None]}, {"drift": "lookahead"}, "gives None for every constraint; use 'tangent'"),
+    ({"values": None}, {"drift": "lookahead"}, "is not there; use 'tangent'"),
+    ({}, {"drift": "paper"}, "drift='paper' needs the curvature"),
+    ({}, {"time": np.nan}, "time must be one finite number"),
+    ({}, {"step": -0.1}, "step must be one number > 0"),
     ({}, {"drift": "sideways"}, "drift must be one of auto, tangent, lookahead, paper, got 'sideways'"),
     ({}, {"drift": "lookahead"}, r"needs system.values\(time, q\)"),
-    ({}, {"q": [0.0, np.inf]}, "q must be a vector of finite numbers"),
+    ({}, {"q": [0.0, np.inf]}, "q must be finite, got inf at index 1"),
 ]
 
 
 @pytest.mark.parametrize(("replaced", "options", "says"), WRONG)
 def test_what_a_system_gets_wrong_is_named(replaced, options, says):
-    given = {"q": [0.0, 0.0], "drift": "auto", **options}
-    with pytest.raises(pliant.PliantError, match=says):
-        pliant.step(Broken(**replaced), 0.25, given["q"], [0.0, -1.0], 0.01, drift=given["drift"])
+    given: dict[str, Any] = {"time": 0.25, "q": [0.0, 0.0], "v": [0.0, -1.0], "step": 0.01, **options}
+    with pytest.raises(pliant.InputError, match=says):
+        pliant.step(Broken(**replaced), **given)
+
+
+@pytest.mark.parametrize("name", ["problem", "advance", "values"])
+def test_what_a_system_raises_says_where_and_when(name):
+    def fail(*given):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        pliant.step(Broken(**{name: fail}), 0.25, [0.0, 0.0], [0.0, -1.0], 0.01)
+    assert caught.value.__notes__ == [f"raised in system.{name} at t = 0.25 s"]

@@ -13,7 +13,7 @@ from pliant._version import __version__
 
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
-    from pliant.errors import PliantError, SolveError
+    from pliant.errors import FileError, InputError, PliantError, SolveError
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.problem import StepProblem
@@ -37,6 +37,8 @@ _HOME = {
     "ContactState": "solution",
     "Convex": "solvers",
     "Coulomb": "solvers",
+    "FileError": "errors",
+    "InputError": "errors",
     "Law": "laws",
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
@@ -69,6 +71,8 @@ __all__ = [
     "ContactState",
     "Convex",
     "Coulomb",
+    "FileError",
+    "InputError",
     "Law",
     "MujocoSystem",
     "PliantError",

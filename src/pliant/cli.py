@@ -13,6 +13,7 @@ from pliant.studies import STUDIES
 
 PICTURE = "pliant-demo.png"
 FOLDER = "pliant-studies"
+INTERRUPTED = 130  # what shells give a command that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,8 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = commands.add_parser(
         "reproduce",
         help="run the paper's experiments, write their results and pictures",
-        description="Run studies of the paper (all, if none is named): DIR/STUDY.json with parameters, results and "
-        "versions, and pictures (needs Matplotlib).",
+        description="Run studies of the paper (all, if none is named): DIR/STUDY.json with results, the parameters "
+        "among them, and versions; pictures (needs Matplotlib). Ctrl-C stops it, with exit status 130; studies that "
+        "are finished are kept.",
     )
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
@@ -67,13 +69,22 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
 
     from pliant.studies.study import reproduce
 
-    with tqdm(bar_format="{elapsed} {desc}") as bar:
+    done: list[str] = []
+    # a line that is written over is for people who watch: a pipe gets the files only
+    with tqdm(bar_format="{elapsed} {desc}", leave=False, disable=not sys.stderr.isatty()) as bar:
         try:
-            written = reproduce(names, out, quick=quick, progress=bar.set_description_str)
+            for name, files in reproduce(names, out, quick=quick, progress=bar.set_description_str):
+                done.append(name)
+                bar.clear()
+                print("\n".join(map(str, files)), flush=True)
         except (PliantError, OSError, ImportError) as error:
+            bar.close()
             print(f"pliant reproduce: {error}", file=sys.stderr)
             return 1
-    print("\n".join(map(str, written)))
+        except KeyboardInterrupt:
+            bar.close()
+            print(f"pliant reproduce: stopped; finished: {', '.join(done) or 'none'}", file=sys.stderr)
+            return INTERRUPTED
     return 0
 
 

@@ -3,10 +3,14 @@
 tangent    phi1 = phi0 + h (G v1 + e): nothing is added
 lookahead  e = (phi(t1, q1) - phi0)/h - G v1, so that phi1 is phi at the configuration reached; iterated
 paper      e + h Gdot v0, and the force - Mhat Gdot v0, Mhat = inv(G inv(M) G') (least squares if redundant)
+
+Printed(compensate_drift=True) adds the terms of `paper` by itself: then it alone does, and not where looking ahead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -14,13 +18,14 @@ import scipy.sparse as sparse
 
 from pliant.constraints import Contact
 from pliant.errors import InputError
-from pliant.evaluate import reached, values_at
+from pliant.evaluate import check_values, knows_values, reached, values_at
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, WarmStart
 from pliant.solvers.driver import solve
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.linearize import linearize
+from pliant.solvers.printed import Printed
 
 if TYPE_CHECKING:
     from pliant.systems import System
@@ -58,16 +63,33 @@ class Start(NamedTuple):
         return reached(self.system, self.time, self.q, velocity, self.problem.step)
 
 
-def take(drift: str, start: Start) -> Taken:
-    """One step with the treatment of this name."""
+def take(drift: str, start: Start, *, first: bool) -> Taken:
+    """One step with the treatment of this name; first: of a run, where the system is looked at more closely."""
     if drift not in TREATMENTS:
         raise InputError(f"drift must be one of {', '.join(TREATMENTS)}, got {drift!r}")
-    knows = hasattr(start.system, "values")
-    if drift == "lookahead" and not knows:
-        raise InputError("drift='lookahead' needs system.values(time, q); use 'tangent', or 'auto' for either")
+    if first:
+        _check(drift, start)
     if drift == "paper":
         return _paper(start)
-    return _lookahead(start) if knows and drift != "tangent" else _tangent(start)
+    return _lookahead(start) if knows_values(start.system) and drift != "tangent" else _tangent(start)
+
+
+def _check(drift: str, start: Start) -> None:
+    """Raise where a treatment has nothing to work with, or values() is not what problem() has."""
+    constraints, known = start.problem.constraints, False
+    if drift in ("auto", "lookahead") and knows_values(start.system):
+        known = check_values(start.system, start.time, start.q, start.problem) or not constraints
+    if drift == "lookahead" and not known:
+        what = "gives None for every constraint" if knows_values(start.system) else "is not there"
+        raise InputError(
+            f"drift='lookahead' needs system.values(time, q), phi of the constraints, which {what}; use 'tangent', "
+            "or 'auto' for either"
+        )
+    if drift == "paper" and constraints and all(constraint.curvature is None for constraint in constraints):
+        raise InputError(
+            "drift='paper' needs the curvature, Gdot v0, of constraints, and none has one; give curvature=..., or use "
+            "'tangent'"
+        )
 
 
 def _tangent(start: Start) -> Taken:
@@ -76,6 +98,8 @@ def _tangent(start: Start) -> Taken:
 
 
 def _paper(start: Start) -> Taken:
+    if isinstance(start.solver, Printed) and start.solver.compensate_drift:
+        return _tangent(start)  # the solver has the terms
     problem, h = start.problem, start.problem.step
     parts = (np.zeros(c.rows) if c.curvature is None else np.ravel(c.curvature) for c in problem.constraints)
     curvature = np.concatenate([np.zeros(0), *parts])
@@ -88,13 +112,16 @@ def _paper(start: Start) -> Taken:
 
 
 def _lookahead(start: Start) -> Taken:
-    """Rounds on one factorization: the answer's derivative says how v1 follows e; a last solve confirms it."""
+    """Rounds until e is that of the configuration reached; a last solve confirms it."""
+    if not _look(start, start.q)[1].any():
+        return _tangent(start)
+    start = start._replace(solver=_without_drift(start.solver))
     problem, h = start.problem, start.problem.step
     first = start.solve(problem)
     tangent = Taken(problem, start.reach(first.velocity), first)
-    if not (first.status.solved and _look(start, tangent.q)[1].any()):
+    if not first.status.solved:
         return tangent
-    G, derivative = jacobian(problem), linearize(problem, first)
+    G, follow = jacobian(problem), _response(start, first)
     reach = abs(G)
     offset, value = problem.flat().offset, problem.flat().value
     e, v, last = offset, first.velocity, np.inf
@@ -109,9 +136,23 @@ def _lookahead(start: Start) -> Taken:
             return Taken(problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:
             break
-        v = v + derivative.apply(rate_offset=list(problem.split(target - e))).velocity
+        v = follow(v, target, target - e)
         e, last = target, miss
     return tangent._replace(gave_up=True)
+
+
+def _without_drift(solver: Formulation | None) -> Formulation | None:
+    """Curvature beside a look ahead would count twice."""
+    return replace(solver, compensate_drift=False) if isinstance(solver, Printed) else solver
+
+
+def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
+    """How v1 follows e, (v, e, its change) -> v: on one factorization, else by solving again."""
+    problem = start.problem
+    if start.solver is not None and not start.solver.linearizes:
+        return lambda v, e, change: start.solve(problem.shifted(e), first).velocity
+    derivative = linearize(problem, first)
+    return lambda v, e, change: v + derivative.apply(rate_offset=list(problem.split(change))).velocity
 
 
 def _look(start: Start, q: Array) -> tuple[Array, Array]:

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from pliant.problem import StepProblem
     from pliant.solution import Solution
+    from pliant.trajectory import Trajectory
 
 __all__ = ["FileError", "InputError", "PliantError", "SolveError", "missing_extra"]
 
 
 class PliantError(Exception):
-    """Root of every exception that pliant raises on purpose."""
+    """Root of every exception that pliant raises on purpose.
+
+    trajectory: what `simulate` had when it was raised there, else None.
+    """
+
+    trajectory: Trajectory | None = None
 
 
 class InputError(PliantError, ValueError):
@@ -31,9 +37,9 @@ class SolveError(PliantError):
         self.problem = problem
         self.solution = solution
 
-    def __reduce__(self) -> tuple[type[SolveError], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[SolveError], tuple[object, ...], dict[str, object]]:
         # Exception's own would lose what it carries on the way back from a worker process.
-        return type(self), (str(self), self.problem, self.solution)
+        return type(self), (str(self), self.problem, self.solution), self.__dict__
 
 
 def missing_extra(package: str, extra: str) -> NoReturn:

@@ -1,71 +1,162 @@
-"""What a system hands over, checked: errors say which function gave what, and when."""
+"""What a system hands over, checked: errors say which function gave what, and when.
+
+Its functions are handed copies: one that works in place spoils nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.constraints import Contact
 from pliant.errors import InputError
-from pliant.inputs import Array
+from pliant.inputs import Array, floats
 from pliant.problem import StepProblem
 
 if TYPE_CHECKING:
     from pliant.systems import System
 
+AGREES = 1e-6  # of the largest coordinate and value, within which values() must meet the problem it stands for
+
 
 def state(name: str, data: Any) -> Array:
     """A finite vector, copied."""
-    array = np.array(data, dtype=float)
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
+    array = np.array(floats(name, data))
+    if array.ndim != 1:
         raise InputError(f"{name} must be a vector of finite numbers, got {_shown(array)}")
     return array
+
+
+def moment(time: Any) -> float:
+    """A finite time [s]."""
+    if not (isinstance(time, Real) and math.isfinite(time)):
+        raise InputError(f"time must be one finite number [s], got {time!r}")
+    return float(time)
+
+
+def span(name: str, seconds: Any) -> float:
+    """A finite time > 0 [s]."""
+    if not (isinstance(seconds, Real) and 0.0 < float(seconds) < math.inf):
+        raise InputError(f"{name} must be one number > 0 [s], got {seconds!r}")
+    return float(seconds)
+
+
+def check_system(system: Any) -> None:
+    """Raise unless it has the methods of a `System`."""
+    if isinstance(system, type):
+        raise InputError(f"system must be an instance, got the class {system.__name__}; write {system.__name__}(...)")
+    missing = [name for name in ("problem", "advance") if not callable(getattr(system, name, None))]
+    if missing:
+        raise InputError(
+            f"system must have the methods problem(time, q, v, step) and advance(q, v, step), got "
+            f"{type(system).__name__} without {' and '.join(missing)}; see help(pliant.System)"
+        )
+
+
+def knows_values(system: Any) -> bool:
+    """Whether it has the optional method `values`."""
+    return callable(getattr(system, "values", None))
+
+
+@contextlib.contextmanager
+def _called(where: str) -> Iterator[None]:
+    """What goes wrong inside a function of the system says which, and when."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    except Exception as error:
+        error.add_note(f"raised in {where}")
+        raise
 
 
 def problem_at(system: System, time: float, q: Array, v: Array, step: float) -> StepProblem:
     """system.problem, for this state and step."""
     where = f"system.problem at t = {time:.9g} s"
-    try:
-        problem = system.problem(time, q, v, step)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+    with _called(where):
+        problem = system.problem(time, q.copy(), v.copy(), step)
     if not isinstance(problem, StepProblem):
         raise InputError(f"{where} must return a pliant.StepProblem, got {type(problem).__name__}")
     if problem.step != step or not np.array_equal(problem.velocity, v):
         raise InputError(
-            f"{where} must be built with the velocity and the step that it was given: v has shape {v.shape}, "
-            f"the problem's {problem.velocity.shape}; step {step!r} and {problem.step!r}"
+            f"{where} must be built with the velocity and the step that it was given: "
+            f"{_difference(v, problem.velocity, step, problem.step)}"
         )
     return problem
 
 
+def _difference(v: Array, theirs: Array, step: float, their_step: float) -> str:
+    if step != their_step:
+        return f"step is {step!r}, the problem's {their_step!r}"
+    if v.shape != theirs.shape:
+        return f"v has shape {v.shape}, the problem's velocity {theirs.shape}"
+    i = int(np.flatnonzero(v != theirs)[0])
+    return f"v[{i}] is {float(v[i])!r}, the problem's velocity[{i}] {float(theirs[i])!r}"
+
+
 def reached(system: System, time: float, q: Array, v: Array, step: float) -> Array:
     """system.advance, (nq,)."""
-    q1 = np.array(system.advance(q, v, step), dtype=float)
+    where = f"system.advance at t = {time:.9g} s"
+    with _called(where):
+        given = system.advance(q.copy(), v.copy(), step)
+    q1 = _numbers(f"{where} must return {q.shape[0]} finite numbers like q", given)
     if q1.shape != q.shape or not np.all(np.isfinite(q1)):
-        raise InputError(
-            f"system.advance at t = {time:.9g} s must return {q.shape[0]} finite numbers like q, got {_shown(q1)}"
-        )
+        raise InputError(f"{where} must return {q.shape[0]} finite numbers like q, got {_shown(q1)}")
     return q1
 
 
 def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[Array | None]:
     """system.values: phi(t, q) of every constraint, None where it is not known."""
     where = f"system.values at t = {time:.9g} s"
-    given = system.values(time, q)
+    with _called(where):
+        given = system.values(time, q.copy())
     if not isinstance(given, Sequence) or len(given) != len(problem.constraints):
         raise InputError(
-            f"{where} must return one entry per constraint of system.problem ({len(problem.constraints)}), "
-            f"None where phi is not known, got {given!r}"
+            f"{where} must return a list with one entry per constraint of system.problem "
+            f"({len(problem.constraints)}): an array, or None where phi is not known; got {given!r}"
         )
     values: list[Array | None] = []
     for constraint, entry in zip(problem.constraints, given, strict=True):
-        value = None if entry is None else np.array(entry, dtype=float)
+        expected = f"{where}: {constraint.label} has {constraint.count} rows and needs as many finite numbers"
+        value = None if entry is None else _numbers(expected, entry)
         if value is not None and (value.shape != (constraint.count,) or not np.all(np.isfinite(value))):
-            raise InputError(f"{where}: {constraint.label} has {constraint.count} rows, got {_shown(value)}")
+            raise InputError(f"{expected}, got {_shown(value)}")
         values.append(value)
     return values
+
+
+def check_values(system: Any, time: float, q: Array, problem: StepProblem) -> bool:
+    """Raise where values() is not what the problem has at the same state; whether it knows any constraint."""
+    known = values_at(system, time, q, problem)
+    for constraint, phi in zip(problem.constraints, known, strict=True):
+        if phi is None or not constraint.count:
+            continue
+        value: Array = getattr(constraint, "gap" if isinstance(constraint, Contact) else "value")
+        off = np.abs(phi - value)
+        size = max(float(np.abs(part).max(initial=0.0)) for part in (phi, value, q))
+        i = int(np.argmax(off))
+        if off[i] > AGREES * size:
+            raise InputError(
+                f"system.values at t = {time:.9g} s contradicts system.problem there: row {i} of {constraint.label} is "
+                f"{phi[i]:.9g} in the one and {value[i]:.9g} in the other; both must be phi(t, q)"
+            )
+    return any(phi is not None for phi in known)
+
+
+def _numbers(expected: str, data: Any) -> Array:
+    """A float array of any shape, copied."""
+    try:
+        array = np.array(data)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"an array of type {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{expected}, got {error}") from error
 
 
 def _shown(array: Array) -> str:

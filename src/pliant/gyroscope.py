@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pliant.errors import InputError
-from pliant.inputs import Array
+from pliant.inputs import Array, floats
 
 ROUNDS = 50
 DIFFERENCE = 1e-7  # of a turn, for the slope of Newton's method
@@ -62,15 +62,15 @@ def _root(miss: Any, start: Array, difference: float, size: float) -> Array:
 
 
 def _inertia(data: Any) -> Array:
-    array = np.asarray(data, dtype=float)
+    array = floats("gyroscopic_torque: inertia", data)
     body = np.diag(array) if array.shape == (3,) else _array("inertia", data, (3, 3))
-    if not (np.all(np.isfinite(body)) and np.allclose(body, body.T) and np.linalg.eigvalsh(body)[0] > 0.0):
+    if not (np.allclose(body, body.T) and np.linalg.eigvalsh(body)[0] > 0.0):
         raise InputError("gyroscopic_torque: inertia must be symmetric and positive definite [kg m^2]")
     return body
 
 
 def _array(name: str, data: Any, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(data, dtype=float)
-    if array.shape != shape or not np.all(np.isfinite(array)):
+    array = floats(f"gyroscopic_torque: {name}", data)
+    if array.shape != shape:
         raise InputError(f"gyroscopic_torque: {name} must be finite numbers of shape {shape}, got shape {array.shape}")
     return array

@@ -31,10 +31,22 @@ from numpy.typing import NDArray
 from pliant._version import __version__
 from pliant.errors import FileError, InputError
 
-__all__ = ["Record", "append", "package_versions", "read", "read_one", "write"]
+__all__ = [
+    "RUN",
+    "Record",
+    "Truncated",
+    "append",
+    "is_blank",
+    "package_versions",
+    "read",
+    "read_one",
+    "rewrite",
+    "write",
+]
 
 MAGIC = b"\x93pliant\n"
 VERSION = 1
+RUN = "run"  # what the first record of a simulated run says that it is
 DTYPES = frozenset(["<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1"])
 
 _START = struct.Struct("<8sI")
@@ -62,7 +74,7 @@ class Record:
     versions: dict[str, str] = field(default_factory=lambda: dict(package_versions()))
 
 
-class _Truncated(FileError):
+class Truncated(FileError):
     """The file ends inside a record."""
 
 
@@ -90,6 +102,34 @@ def _opened(temporary: Path, target: Path) -> BinaryIO:
         return open(temporary, "xb")
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(target)) from error
+
+
+def is_blank(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds nothing yet: it is empty, or one of ours that was cut off inside its first record."""
+    with open(path, "rb") as file:
+        start = file.read(_START.size)
+        if len(start) < _START.size and MAGIC.startswith(start[: len(MAGIC)]):
+            return True
+        file.seek(0)
+        _check_start(file, path)
+        try:
+            return next(_frames(file, path), None) is None
+        except Truncated:
+            return True
+        except FileError:  # damaged: whoever reads on will hear of it
+            return False
+
+
+def rewrite(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
+    """Fill an existing file anew, in place so that locks on it hold; returns where it ends."""
+    with open(path, "r+b") as file:
+        file.truncate()
+        file.write(_START.pack(MAGIC, VERSION))
+        for record in records:
+            file.writelines(_encode(record))
+        file.flush()
+        os.fsync(file.fileno())
+        return file.tell()
 
 
 def append(path: str | os.PathLike[str], records: Iterable[Record], end: int | None = None) -> int:
@@ -126,7 +166,13 @@ def read(path: str | os.PathLike[str], *, strict: bool = True) -> Iterator[Recor
         except FileError as error:
             if strict:
                 raise
-            _log.warning("%s; read up to there", error)
+            _warn_once(f"{error}; read up to there")
+
+
+@functools.lru_cache(maxsize=1000)
+def _warn_once(message: str) -> None:
+    """A run is read once for each of its arrays: the same file is not worth five warnings."""
+    _log.warning("%s", message)
 
 
 def read_one(path: str | os.PathLike[str]) -> Record:
@@ -165,12 +211,17 @@ def _plain(name: str, data: Any) -> NDArray[Any]:
 def _check_start(file: BinaryIO, path: str | os.PathLike[str]) -> None:
     start = file.read(_START.size)
     if len(start) < _START.size or not start.startswith(MAGIC):
-        raise FileError(f"{os.fspath(path)} is not a pliant file: it begins with {start!r}")
+        cut = len(start) < _START.size and MAGIC.startswith(start[: len(MAGIC)])
+        raise FileError(
+            f"{os.fspath(path)} holds nothing: it is empty, or was cut off at its very beginning"
+            if cut
+            else f"{os.fspath(path)} is not a pliant file: it begins with {start!r}"
+        )
     version = _START.unpack(start)[1]
     if not 1 <= version <= VERSION:
+        why = "a newer pliant wrote it, or it is damaged" if version > VERSION else "it is damaged"
         raise FileError(
-            f"{os.fspath(path)} has format version {version}, pliant {__version__} reads up to {VERSION}: "
-            "a newer pliant wrote it, or it is damaged"
+            f"{os.fspath(path)} has format version {version}, pliant {__version__} reads 1 to {VERSION}: {why}"
         )
 
 
@@ -185,13 +236,13 @@ def _frames(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[tuple[byte
         crc = file.read(_CRC.size)
         left -= _LENGTHS.size + 2 * _CRC.size
         if left < 0:
-            raise _Truncated(f"{label} is incomplete: the file ends inside it")
+            raise Truncated(f"{label} is incomplete: the file ends inside it")
         if _CRC.pack(zlib.crc32(frame)) != crc:
             raise FileError(f"{label} is damaged: the checksum of its lengths is wrong")
         header_length, body_length = _LENGTHS.unpack(frame)
         left -= header_length + body_length
         if left < 0:
-            raise _Truncated(f"{label} is incomplete: the file ends {-left} bytes before it does")
+            raise Truncated(f"{label} is incomplete: the file ends {-left} bytes before it does")
         header, body = file.read(header_length), file.read(body_length)
         if file.read(_CRC.size) != _CRC.pack(_checksum((header, body))):
             raise FileError(f"{label} is damaged: its checksum is wrong")
@@ -238,8 +289,8 @@ def _end(file: BinaryIO, path: str | os.PathLike[str]) -> int:
     try:
         for header, body in _frames(file, path):
             end += _LENGTHS.size + 2 * _CRC.size + len(header) + len(body)
-    except _Truncated as error:
-        _log.warning("%s; cutting it off", error)
+    except Truncated as error:
+        _warn_once(f"{error}; cutting it off")
     return end
 
 

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.errors import FileError, InputError
 from pliant.inputs import Array
+from pliant.lock import Lock
 from pliant.problem import StepProblem
-from pliant.record import Record, append, read, write
+from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
 from pliant.solution import Solution, Status, WarmStart
-from pliant.trajectory import RUN, STATS, Chunk, Layout, Path, Trajectory, chunk_record, run_record
+from pliant.trajectory import (
+    COMPLETE,
+    STATS,
+    UNFINISHED,
+    Chunk,
+    Layout,
+    Path,
+    Trajectory,
+    chunk_record,
+    run_record,
+)
 
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is
 STATUSES = list(Status)
 FREE = ("duration", "versions")  # parameters in which a run that goes on may differ from the one in the file
+Sample = tuple[float, Array, Array, Layout, Array, Array]  # time, q, v, how the forces are laid out, forces, statistics
 
 
 class State(NamedTuple):
@@ -30,62 +43,99 @@ class State(NamedTuple):
     warm_start: Solution | WarmStart | None
 
 
+class _Held(NamedTuple):
+    """What is in memory only; exchanged as a whole, as Ctrl-C may come between any two instructions."""
+
+    state: State
+    samples: list[Sample]
+    last: Sample | None  # of a step whose turn it is not
+    stats: Array  # since the last sample
+
+
 class Recorder:
-    """Takes every step, keeps every `every`-th one."""
+    """Takes every step, keeps every `every`-th one and the last."""
 
-    def __init__(self, parameters: dict[str, Any], every: int, path: Path | None) -> None:
+    def __init__(self, parameters: dict[str, Any], every: int, path: Path | None, now: float, start: State) -> None:
+        """Begin with `start`, or where the run in the file stopped."""
         self.parameters, self.every, self.path = parameters, every, path
+        nothing = np.zeros(len(STATS))
+        self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing)], None, nothing)
         self._kept: list[Chunk] = []
-        self._samples: list[tuple[float, Array, Array, Layout, Array, Array]] = []
-        self._stats = np.zeros(len(STATS))
         self._written = time.monotonic()
-        self._end: int | None = None  # of the file, once we have written to it
+        self._end: int | None = None  # of the file
+        self._stored: tuple[int, str] | None = None  # in the file: steps, and how the run ended
+        self._lock = None if path is None else Lock(path)
+        try:
+            if path is not None:
+                self._open(path)
+        except BaseException:
+            self.release()
+            raise
 
-    def begin(self, now: float, state: State) -> State:
-        """Where to start: `state`, or where the run in the file stopped."""
-        if self.path is not None and os.path.exists(self.path):
-            resumed = _resume(self.path, self.parameters)
-            if resumed is not None:
-                state, self._stats = resumed
-                return state
-        elif self.path is not None:
-            write(self.path, [run_record(self.parameters)])
-        self._samples.append((now, state.q, state.v, (), np.zeros(0), self._stats))
-        return state
+    def _open(self, path: Path) -> None:
+        if is_blank(path):
+            self._end = rewrite(path, [run_record(self.parameters)])
+            return
+        resumed = _resume(path, self.parameters)
+        self._end = append(path, ())
+        if resumed is not None:
+            state, stats, ended = resumed
+            self._held, self._stored = _Held(state, [], None, stats), (state.steps, ended)
+
+    @property
+    def state(self) -> State:
+        """Where the run is."""
+        return self._held.state
+
+    def release(self) -> None:
+        """Let others write the file."""
+        if self._lock is not None:
+            self._lock.release()
 
     def step(self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout) -> None:
         """Count a step, and keep it if it is its turn."""
-        status = STATUSES.index(solution.status)
-        worst = [status, solution.residual, solution.momentum_residual]
-        self._stats[:3] = np.maximum(self._stats[:3], worst)
-        self._stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
+        held, stats = self._held, self._held.stats.copy()
+        worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
+        stats[:3] = np.maximum(stats[:3], worst)
+        stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
+        force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
+        sample = (now, state.q, state.v, layout, force, stats)
         if state.steps % self.every == 0:
-            force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
-            self._samples.append((now, state.q, state.v, layout, force, self._stats))
-            self._stats = np.zeros(len(STATS))
-            if len(self._samples) >= SAMPLES or (self.path and time.monotonic() - self._written > SECONDS):
-                self._close(state, complete=False)
-
-    def end(self, state: State, *, complete: bool) -> Trajectory:
-        """The run as it is now."""
-        self._close(state, complete=complete)
-        if self.path is not None:
-            return Trajectory.load(self.path)
-        kept = self._kept
-        return Trajectory(self.parameters, lambda: kept, complete=complete)
-
-    def _close(self, state: State, *, complete: bool) -> None:
-        """Make a chunk of the samples."""
-        chunk = _chunk(self._samples, len(state.q), len(state.v))
-        self._samples = []
-        if self.path is None:
-            self._kept.append(chunk)
+            self._held = _Held(state, [*held.samples, sample], None, np.zeros(len(STATS)))
         else:
-            header, arrays = _state_record(state)
-            arrays["open_stats"] = self._stats
-            record = chunk_record(chunk, {**header, "complete": complete}, arrays)
-            self._end = append(self.path, [record], self._end)
-            self._written = time.monotonic()
+            self._held = _Held(state, held.samples, sample, stats)
+        late = self.path is not None and time.monotonic() - self._written > SECONDS
+        if late or len(self._held.samples) >= SAMPLES:
+            self._close(UNFINISHED)
+
+    def end(self, ended: str) -> Trajectory:
+        """The run as it is now."""
+        if self.path is None:
+            self._close(ended)
+            return Trajectory(self.parameters, partial(list, self._kept), ended=ended)
+        if self._stored != (self.state.steps, ended):
+            self._close(ended)
+        return Trajectory.load(self.path)
+
+    def longer(self) -> Trajectory:
+        """The run in the file, which has more steps than are asked for."""
+        run = Trajectory.load(self.path or "")
+        run.ended = COMPLETE
+        return run
+
+    def _close(self, ended: str) -> None:
+        """Make a chunk of the samples; they are let go once they are kept."""
+        held = self._held
+        extra = [] if held.last is None else [held.last]
+        chunk = _chunk(held.samples + extra, len(held.state.q), len(held.state.v))
+        if self.path is None:
+            self._kept, self._held = [*self._kept, chunk], held._replace(samples=[])
+            return
+        header, arrays = _state_record(held.state)
+        header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
+        record = chunk_record(chunk, header, {**arrays, "open_stats": held.stats})
+        self._end, self._held = append(self.path, [record], self._end), held._replace(samples=[])
+        self._written, self._stored = time.monotonic(), (held.state.steps, ended)
 
 
 def layout_of(problem: StepProblem) -> Layout:
@@ -122,26 +172,43 @@ def _state_record(state: State) -> tuple[dict[str, Any], dict[str, Array]]:
     return {"steps": state.steps, "keys": keys, "warm": start is not None}, arrays
 
 
-def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array] | None:
-    """The state, and the statistics since the last sample, of a run that was stopped; None: before its first sample."""
+def _resume(path: Path, parameters: dict[str, Any]) -> tuple[State, Array, str] | None:
+    """The state, the statistics since the last sample, and how it ended, of a run; None: before its first sample."""
     name = os.fspath(path)
-    first, last = None, None
-    for record in read(path, strict=False):
-        first = first or record
-        last = record
+    first, last = _ends(path)
     if first is None or first.header.get("content") != RUN:
         raise FileError(f"{name} exists and is not a run: choose another name for checkpoint")
     theirs = first.header["parameters"]
     other = [key for key in parameters if key not in FREE and parameters[key] != theirs.get(key)]
     if other:
+        differences = ", ".join(f"{key} is {theirs.get(key)!r} there and {parameters[key]!r} here" for key in other)
         raise InputError(
-            f"checkpoint: {name} holds another run: {', '.join(other)} differ ({other[0]} is "
-            f"{theirs.get(other[0])!r} there and {parameters[other[0]]!r} here); choose another name, or ask for the "
-            "same run to go on with it"
+            f"checkpoint: {name} holds another run: {differences}; choose another name, or ask for the same run to go "
+            "on with it"
         )
-    if last is first or last is None:
+    if last is None:
         return None
-    return _state(last), last.arrays["open_stats"]
+    if "steps" not in last.header:
+        raise InputError(
+            f"checkpoint: {name} was written by Trajectory.save, without the state to go on from; choose another name"
+        )
+    return _state(last), last.arrays["open_stats"], str(last.header.get("ended"))
+
+
+def _ends(path: Path) -> tuple[Record | None, Record | None]:
+    """The first record of a file, and the last complete one if there are more."""
+    first = last = None
+    try:
+        for record in read(path):
+            first, last = (record, None) if first is None else (first, record)
+    except Truncated:  # the process was stopped while it wrote
+        pass
+    except FileError as error:
+        raise FileError(
+            f"checkpoint: {error}. pliant.Trajectory.load reads what comes before it, if anything; to simulate, "
+            "choose another name or move the file away"
+        ) from error
+    return first, last
 
 
 def _state(record: Record) -> State:

@@ -17,7 +17,7 @@ from pliant.errors import FileError, InputError
 from pliant.flat import INTEGER_FIELDS, Flat
 from pliant.inputs import Matrix
 from pliant.laws import Law
-from pliant.record import Record, read_one, write
+from pliant.record import RUN, Record, read, read_one, write
 
 CONTENT = "step problem"
 SCALAR_KINDS: dict[str, Any] = {"Bilateral": Bilateral, "Unilateral": Unilateral}
@@ -37,8 +37,10 @@ def save_step(path: Path, mass: Matrix, constraints: Sequence[Constraint], flat:
 
 def load_step(path: Path) -> tuple[Parts, Flat]:
     """The arguments that built the problem, and the flat record it must lower to."""
+    content = next((record.header.get("content") for record in read(path)), None)
+    if content == RUN:
+        raise FileError(f"{os.fspath(path)}: expected a {CONTENT}, found a run; pliant.Trajectory.load reads it")
     record = read_one(path)
-    content = record.header.get("content")
     if content != CONTENT:
         raise FileError(f"{os.fspath(path)}: expected a {CONTENT}, found {content!r}")
     try:

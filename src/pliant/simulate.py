@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.errors import InputError, SolveError
+from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
 from pliant.recording import Recorder, State, layout_of
 from pliant.solution import Status
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.step import take_step
-from pliant.trajectory import Path, Trajectory
+from pliant.trajectory import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path, Trajectory
 
 if TYPE_CHECKING:
     from pliant.systems import System
@@ -36,58 +39,84 @@ def simulate(
     checkpoint: Path | None = None,
     throw: bool = True,
 ) -> Trajectory:
-    """Simulate `duration` [s] in steps of `step` [s] from (q, v) at `time` [s].
+    """Simulate `duration` [s] in steps of `step` [s] from (q, v) at `time` [s]: ceil(duration/step - 1e-9) whole steps.
 
     system: a `pliant.System`. solver, drift: as for `pliant.step`. progress: show a bar. record_every: keep every so
-    many steps. checkpoint: a file to which the run is written as it goes; memory does not grow, and a run that was
-    stopped goes on from where the file ends, to the same trajectory, bit for bit. throw: raise SolveError when an
-    answer is not finite; else the run ends there. Steps at the iteration limit are counted (Trajectory.stats), never
-    raised. Ctrl-C ends the run and returns what there is; Trajectory.complete is then False.
+    many steps, and the last. checkpoint: a file to which the run is written as it goes; memory does not grow, and a run
+    that was stopped goes on from where the file ends, to the same trajectory, bit for bit. It cannot see whether the
+    system has changed. A file that already holds more than `duration` is returned as it is. throw: raise SolveError
+    when an answer is not finite; else the run ends there. Steps at the iteration limit are counted (Trajectory.stats),
+    never raised. Ctrl-C ends the run and returns what there is: Trajectory.ended is then "interrupted". An exception
+    goes on with the run so far as its attribute `trajectory`, and in the file if there is one.
     """
+    check_system(system)
     solver = Coulomb() if solver is None else solver
     first = State(0, read_state("q", q), read_state("v", v), None)
-    count = _count(duration, step)
+    clock = _Clock(moment(time), span("step", step), _count(span("duration", duration), step))
     if not (isinstance(record_every, int) and record_every >= 1):
         raise InputError(f"record_every must be a whole number >= 1, got {record_every!r}")
+    if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):
+        raise InputError(f"checkpoint must be a path, or None, got {checkpoint!r}")
     parameters = {
-        "step": step, "duration": duration, "time": time, "solver": repr(solver), "drift": drift,
+        "step": clock.step, "duration": float(duration), "time": clock.begin, "solver": repr(solver), "drift": drift,
         "record_every": record_every, "q": first.q.tolist(), "v": first.v.tolist(),
     }  # fmt: skip
-    recorder = Recorder(parameters, record_every, checkpoint)
-    here = recorder.begin(time, first)
-    warned = False
-    bar = _bar(count, here.steps, progress)
+    recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first)
     try:
-        while here.steps < count:
-            now = time + here.steps * step
-            taken = take_step(system, now, here.q, here.v, step, solver, drift, here.warm_start)
+        if recorder.state.steps > clock.steps:
+            return recorder.longer()
+        with _bar(clock.steps, recorder.state.steps, progress) as bar:
+            return _march(system, clock, solver, drift, recorder, bar, throw)
+    finally:
+        recorder.release()
+
+
+class _Clock(NamedTuple):
+    begin: float  # [s]
+    step: float  # [s]
+    steps: int  # in all
+
+    def at(self, steps: int) -> float:
+        return self.begin + steps * self.step
+
+
+def _march(
+    system: System, clock: _Clock, solver: Formulation, drift: str, recorder: Recorder, bar: Any, throw: bool
+) -> Trajectory:
+    """Step after step, and what becomes of the run when it stops."""
+    warned, begin = False, recorder.state.steps
+    try:
+        while (here := recorder.state).steps < clock.steps:
+            now, first = clock.at(here.steps), here.steps == begin
+            taken = take_step(system, now, here.q, here.v, clock.step, solver, drift, here.warm_start, first=first)
             solution = taken.solution
             if solution.status is Status.NON_FINITE:
                 if throw:
-                    recorder.end(here, complete=False)
                     raise SolveError(f"at t = {now:.9g} s: {solution.status}", taken.problem, solution)
-                return recorder.end(here, complete=False)
-            here = State(here.steps + 1, taken.q, solution.velocity, solution)
-            layout = layout_of(taken.problem)
-            recorder.step(time + here.steps * step, here, solution, taken.gave_up, layout)
+                return recorder.end(NON_FINITE)
+            there = State(here.steps + 1, taken.q, solution.velocity, solution)
+            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, layout_of(taken.problem))
             if not solution.status.solved and not warned:
-                warned = True
-                _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, solution.status)
+                warned, says = True, solver.explain(solution.status)
+                _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, says)
             bar.update()
     except KeyboardInterrupt:
-        _log.warning("interrupted at t = %.9g s: returning what was simulated", time + here.steps * step)
-        return recorder.end(here, complete=False)
-    finally:
-        bar.close()
-    return recorder.end(here, complete=True)
+        _log.warning("interrupted at t = %.9g s: returning what was simulated", clock.at(recorder.state.steps))
+        return recorder.end(INTERRUPTED)
+    except BaseException as error:
+        reached = clock.at(recorder.state.steps)
+        error.add_note(f"simulate got to t = {reached:.9g} s; .trajectory of this exception is that run")
+        # a full disk, an exception that is frozen: what went wrong first is what counts
+        with contextlib.suppress(OSError, AttributeError):
+            error.trajectory = recorder.end(ERROR)  # type: ignore[attr-defined]
+        raise
+    return recorder.end(COMPLETE)
 
 
 def _count(duration: float, step: float) -> int:
-    """Steps in the duration, the last one complete."""
-    for name, number in (("duration", duration), ("step", step)):
-        if not (isinstance(number, int | float) and math.isfinite(number) and number > 0.0):
-            raise InputError(f"{name} must be one number > 0 [s], got {number!r}")
-    return max(1, round(duration / step))
+    """Whole steps that cover the duration, but for rounding."""
+    ratio = duration / step
+    return max(1, math.ceil(ratio - max(1e-9, 1e-15 * ratio)))
 
 
 def _bar(total: int, done: int, shown: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.drift import Start, Taken, take
-from pliant.evaluate import problem_at, state
+from pliant.evaluate import check_system, moment, problem_at, span, state
 from pliant.inputs import Array
 from pliant.solution import Solution, WarmStart
 from pliant.solvers.formulation import Formulation
@@ -29,10 +29,15 @@ def step(
 
     system: a `pliant.System`. solver: `Coulomb()`, the default, or another. drift: how the curvature of constraints is
     met: "auto" ("lookahead" where system.values gives phi, else "tangent"), "tangent", "lookahead" or "paper".
+    Printed() has no derivative: there "lookahead" solves again in every round. Printed(compensate_drift=True) uses
+    curvature by itself with "tangent" and "paper", never twice, and not with "lookahead".
     warm_start: the Solution of the step before. A step that ends at its iteration limit is not an error: look at
     Solution.status.
     """
-    taken = take_step(system, time, state("q", q), state("v", v), step, solver, drift, warm_start)
+    check_system(system)
+    taken = take_step(
+        system, moment(time), state("q", q), state("v", v), span("step", step), solver, drift, warm_start, first=True
+    )
     return taken.q, taken.solution.velocity, taken.solution
 
 
@@ -45,7 +50,9 @@ def take_step(
     solver: Formulation | None,
     drift: str,
     warm_start: Solution | WarmStart | None,
+    *,
+    first: bool,
 ) -> Taken:
-    """`step`, and what a simulation counts."""
+    """`step`, and what a simulation counts; first: of a run."""
     problem = problem_at(system, time, q, v, step)
-    return take(drift, Start(system, time, q, problem, solver, warm_start))
+    return take(drift, Start(system, time, q, problem, solver, warm_start), first=first)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant.errors import FileError
 from pliant.inputs import Array, Ints
-from pliant.record import Record, read, write
+from pliant.record import RUN, Record, read, write
+from pliant.solution import Status
 
-RUN: Final = "run"
 CHUNK: Final = "samples"
 STATS: Final = ("status", "residual", "momentum_residual", "iterations", "factorizations", "gave_up", "unsolved")
+REAL: Final = ("residual", "momentum_residual")  # the others are whole numbers
+COMPLETE, INTERRUPTED, NON_FINITE, ERROR, UNFINISHED = "complete", "interrupted", "non-finite", "error", "unfinished"
 Path = str | os.PathLike[str]
 Layout = tuple[tuple[str, int, int], ...]  # per constraint: name, count, dimension
 
@@ -45,12 +47,19 @@ class Trajectory:
             list(pliant.Status)), residual and momentum_residual (largest), iterations, factorizations, gave_up (steps
             where looking ahead did not contract) and unsolved (steps at the iteration limit), summed
     parameters, complete: what the run was asked for, and whether it got there
+    ended   how: "complete", "interrupted" (Ctrl-C), "non-finite" (an answer, with throw=False: the last status says so
+            too), "error" (an exception), or "unfinished" (killed, or still being written)
     """
 
-    def __init__(self, parameters: dict[str, Any], chunks: Callable[[], Iterable[Chunk]], *, complete: bool) -> None:
+    def __init__(self, parameters: dict[str, Any], chunks: Callable[[], Iterable[Chunk]], *, ended: str) -> None:
         self.parameters = parameters
-        self.complete = complete
+        self.ended = ended
         self._chunks = chunks
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run got to its duration."""
+        return self.ended == COMPLETE
 
     @cached_property
     def time(self) -> Array:
@@ -73,9 +82,13 @@ class Trajectory:
         return [forces for chunk in self._chunks() for forces in _forces(chunk)][1:]
 
     @cached_property
-    def stats(self) -> dict[str, Array]:
+    def stats(self) -> dict[str, Any]:
         """By name, (T,) each."""
-        return dict(zip(STATS, self._joined("stats")[1:].T, strict=True))
+        columns = zip(STATS, self._joined("stats")[1:].T, strict=True)
+        stats = {name: column if name in REAL else column.astype(np.int64) for name, column in columns}
+        if self.ended == NON_FINITE:  # the step that failed leads to no sample of its own
+            stats["status"][-1:] = list(Status).index(Status.NON_FINITE)
+        return stats
 
     def save(self, path: Path) -> None:
         """Write the run to a file of its own; an existing file is replaced."""
@@ -84,14 +97,14 @@ class Trajectory:
     @classmethod
     def load(cls, path: Path) -> Trajectory:
         """A run in a file, up to its last complete record; samples are read when they are asked for."""
-        parameters, complete = read_run(path)
-        return cls(parameters, lambda: read_chunks(path), complete=complete)
+        parameters, ended = read_run(path)
+        return cls(parameters, partial(read_chunks, path), ended=ended)
 
     def _records(self) -> Iterator[Record]:
         yield run_record(self.parameters)
         chunks = list(self._chunks())
         for i, chunk in enumerate(chunks):
-            yield chunk_record(chunk, {"complete": self.complete and i + 1 == len(chunks)}, {})
+            yield chunk_record(chunk, {"ended": self.ended if i + 1 == len(chunks) else UNFINISHED}, {})
 
     def _joined(self, name: str) -> Array:
         return np.concatenate([getattr(chunk, name) for chunk in self._chunks()])
@@ -115,24 +128,53 @@ def chunk_record(chunk: Chunk, header: dict[str, Any], state: dict[str, Array]) 
     return Record({"content": CHUNK, "layouts": chunk.layouts, **header}, {**arrays, **state})
 
 
-def read_run(path: Path) -> tuple[dict[str, Any], bool]:
-    """(parameters, whether the run was finished)."""
+def read_run(path: Path) -> tuple[dict[str, Any], str]:
+    """(parameters, how the run ended)."""
     records = read(path, strict=False)
     first = next(records, None)
     if first is None or first.header.get("content") != RUN:
         found = "no complete record" if first is None else repr(first.header.get("content"))
         raise FileError(f"{os.fspath(path)}: expected a run, found {found}")
-    last = None
+    header = first.header
     for record in records:
-        last = record
-    return dict(first.header["parameters"]), bool(last and last.header.get("complete"))
+        header = record.header
+    parameters = dict(first.header["parameters"])
+    if "duration" in header:  # a run that went on was asked for more
+        parameters["duration"] = header["duration"]
+    return parameters, str(header.get("ended", UNFINISHED))
 
 
 def read_chunks(path: Path) -> Iterator[Chunk]:
-    """The chunks of a file, one in memory at a time."""
+    """The chunks of a file, two in memory at a time.
+
+    The last sample of a chunk is `extra` where the run ended, or was flushed, between two samples of record_every:
+    none that counts once the run has gone on.
+    """
+    held, extra = None, False
+    parameters: dict[str, Any] = {}
     for record in read(path, strict=False):
-        if record.header.get("content") == CHUNK:
-            yield _chunk(record, path)
+        parameters = parameters or record.header.get("parameters", {})
+        chunk = _chunk(record, path) if record.header.get("content") == CHUNK else None
+        if chunk is not None and len(chunk.time):
+            if held is not None:
+                yield _without_last(held) if extra else held
+            held, extra = chunk, bool(record.header.get("extra"))
+    yield held if held is not None else _start(parameters, path)
+
+
+def _without_last(chunk: Chunk) -> Chunk:
+    rows = sum(count * dimension for _, count, dimension in chunk.layouts[chunk.layout[-1]])
+    short = {name: getattr(chunk, name)[:-1] for name in ("time", "q", "v", "layout", "stats")}
+    return chunk._replace(**short, force=chunk.force[: len(chunk.force) - rows])
+
+
+def _start(parameters: dict[str, Any], path: Path) -> Chunk:
+    """The one sample of a run that was stopped before its first record."""
+    try:
+        time, q, v = (np.atleast_2d(np.array(parameters[name], dtype=float)) for name in ("time", "q", "v"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{os.fspath(path)}: the run has no samples and does not say where it starts") from error
+    return Chunk(time[0], q, v, [()], np.zeros(1, np.int64), np.zeros(0), np.zeros((1, len(STATS))))
 
 
 def _chunk(record: Record, path: Path) -> Chunk:

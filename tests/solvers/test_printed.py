@@ -203,6 +203,29 @@ def test_what_the_paper_has_no_program_for(constraint, message):
     assert isinstance(error.value, pliant.PliantError)
 
 
+@pytest.mark.parametrize("mu", [0.0, 0.125, 0.375, 0.9])
+@pytest.mark.parametrize("zeta", [1e-12, 1e-6, 1.0, 1e6, 1e9, 1e10, 1e11, 1e12])
+def test_the_range_of_zeta(mu, zeta):
+    """Sticking and sliding, also where the terms of friction are rounding beside those of the normals."""
+    assert pliant.solve(demo.block(mu), Printed(zeta=zeta)).residual < 1e-9
+
+
+@pytest.mark.parametrize("gap", [0.76, 0.0])
+@pytest.mark.parametrize("speed", [1e-140, 1e-150, 1e-155, 1e-162, 1e-200, 1e-310])
+def test_speeds_without_a_square(speed, gap):
+    contact = pliant.Contact([[[0.0, 1.0], [1.0, 0.0]]], [gap], Law(1e8, 10.0), 0.5)
+    solution = pliant.solve(StepProblem([1.0, 1.0], [speed, 1.35], [0, -9.81], 0.01, [contact]), Printed())
+    normal, tangent = solution.forces[0][0]
+    assert abs(tangent) <= 0.5 * normal * (1 + 1e-9) < 1e-130
+
+
+def test_the_remedy_is_its_own():
+    with pytest.raises(
+        pliant.SolveError, match=r"printed program.*zeta \(now 3\) within 1e-12 and 1e12.*use Coulomb\(\)"
+    ):
+        pliant.solve(demo.block(0.125), Printed(zeta=3.0, max_iterations=1, tolerance=1e-300))
+
+
 @pytest.mark.parametrize("zeta", [0.0, -1.0, np.nan, np.inf, "1/h", True])
 def test_zeta_is_checked(zeta):
     with pytest.raises(ValueError, match=r"Printed: zeta must be a positive number, or None for 1/h, got "):

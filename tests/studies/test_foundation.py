@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -155,3 +156,19 @@ def test_quick_results_are_json_and_drawn(monkeypatch):
     (row,) = results["rows"]
     assert row["ours"][0]["error"] < 0.1 and len(results["tables"]["error"]) == 3
     assert set(foundation.STUDY.draw(results)) == {"foundation-error", "foundation-work"}
+
+
+@pytest.mark.parametrize("name", installed())
+def test_ctrl_c_gets_through_compiled_integrators(name, monkeypatch):
+    """An exception does not: some of them print it, and go on with whatever dy/dt was."""
+    into = Motion.into
+
+    def interrupted(self, t, y, rate):
+        if self.calls == 20:
+            signal.raise_signal(signal.SIGINT)
+        into(self, t, y, rate)
+
+    monkeypatch.setattr(Motion, "into", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        integrate(name, ROWS[0], MATLAB)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pliant.cli import main
-from pliant.studies import spring, study
+from pliant.studies import pendulum, spring, study
 
 
 @pytest.fixture
@@ -28,7 +30,33 @@ def test_a_study_leaves_results_and_pictures(tmp_path, capsys):
     assert len(document["results"]["cases"]) == len(spring.CASES)
     assert (folder / "spring.png").read_bytes().startswith(b"\x89PNG")
     assert {path.name for path in folder.iterdir()} == {"spring.json", "spring.png"}
-    assert "spring.json" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "spring.json" in out and err == ""  # no terminal, no progress
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("where", ["run", "draw", "simulate"])
+def test_a_study_that_is_interrupted_writes_nothing(tmp_path, capsys, monkeypatch, where):
+    def stop(*given, **options):
+        raise KeyboardInterrupt
+
+    if where == "simulate":  # which returns what there is
+        monkeypatch.setattr(pendulum.Pendulum, "advance", stop)
+    else:
+        parts: dict[str, Any] = {"run": lambda quick, progress: {}, where: stop}
+        monkeypatch.setattr(pendulum, "STUDY", study.Study("A pendulum", parts["run"], parts.get("draw", stop)))
+    assert main(["reproduce", "spring", "pendulum", "--quick", "--out", str(tmp_path)]) == 130
+    assert {path.name for path in tmp_path.iterdir()} == {"spring.json", "spring.png"}
+    out, err = capsys.readouterr()
+    assert err == "pliant reproduce: stopped; finished: spring\n"
+    assert "spring.json" in out and "pendulum" not in out
+
+
+@pytest.mark.parametrize("path", ["limit", "foundation_race", "measure"])
+def test_no_study_takes_a_part_of_a_run_for_a_result(path):
+    """They simulate through `simulate_all` only."""
+    module = importlib.import_module(f"pliant.studies.{path}")
+    assert not hasattr(module, "simulate") and module.simulate_all is study.simulate_all
 
 
 def test_unknown_studies_are_named(tmp_path, capsys):

@@ -63,7 +63,7 @@ def solve(
     islands = solve_islands(flat, inertia, solver, force, velocity)
     solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
     if throw and not solution.status.solved:
-        raise SolveError(f"{solution.status} (residual {solution.residual:.1e})", problem, solution)
+        raise SolveError(f"{solver.explain(solution.status)} (residual {solution.residual:.1e})", problem, solution)
     return solution
 
 

@@ -33,6 +33,7 @@ class Formulation:
     max_iterations: int = 100
 
     lift: ClassVar[float]
+    linearizes: ClassVar[bool] = True  # whether `linearize` takes its answers
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -41,6 +42,10 @@ class Formulation:
         whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
         if not (whole and self.max_iterations >= 1):
             raise InputError(f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}")
+
+    def explain(self, status: Status) -> str:
+        """What a status means here, and what to do about it."""
+        return str(status)
 
     def _check(self, problem: StepProblem) -> None:
         """Raise InputError for constraints that this formulation cannot take."""

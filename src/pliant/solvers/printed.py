@@ -27,7 +27,8 @@ class Printed(Formulation):
     """Minimum-norm forces: one linear solve for bilateral rows, a quadratic program for unilateral ones, a cone program
     with friction. Not the laws: `law_residual` says how far off they are.
 
-    zeta              weight of normal and unilateral forces against friction, > 0; None: 1/h
+    zeta              weight of normal and unilateral forces against friction, > 0; None: 1/h. There are digits
+                      for 1e-12 to 1e12; beyond, a step may end at its iteration limit
     compensate_drift  adds h Gdot v0 to the rates and -Mhat Gdot v0 to the forces, of constraints with a curvature
     """
 
@@ -35,6 +36,7 @@ class Printed(Formulation):
     compensate_drift: bool = True
 
     lift = 0.0
+    linearizes = False
 
     def __post_init__(self) -> None:
         # Named, not super(): a dataclass with slots is a copy of the class that super() would look for.
@@ -44,6 +46,17 @@ class Printed(Formulation):
             raise InputError(f"Printed: zeta must be a positive number, or None for 1/h, got {z!r}")
         if not isinstance(self.compensate_drift, bool):
             raise InputError(f"Printed: compensate_drift must be True or False, got {self.compensate_drift!r}")
+
+    def explain(self, status: Status) -> str:
+        """What a status means here, and what to do about it."""
+        if status is not Status.ITERATION_LIMIT:
+            return str(status)
+        zeta = "1/h" if self.zeta is None else f"{self.zeta:g}"
+        return (
+            "iteration limit: momentum, bounds and cones are exact, the optimum of the printed program is met only to "
+            f"`residual`; choose zeta (now {zeta}) within 1e-12 and 1e12, raise max_iterations (now "
+            f"{self.max_iterations}), or use Coulomb()"
+        )
 
     def _check(self, problem: StepProblem) -> None:
         for i, constraint in enumerate(problem.constraints):

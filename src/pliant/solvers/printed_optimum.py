@@ -9,6 +9,7 @@ nu = tau beta, not beta, is the unknown: h B_r of 1e6 kg enters the objective sq
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -63,10 +64,15 @@ def _starts(program: Program, most: int) -> Iterator[Optimum]:
 
 
 def _scales(program: Program, start: Optimum) -> list[float]:
-    """What turns gradients into forces where the natural map decides who is active."""
+    """What turns gradients into forces where the natural map decides who is active.
+
+    The weight of the normals, or what nu comes to; and that of friction itself, for the last digits of nu where
+    normals are so dear that its terms are rounding to theirs.
+    """
     light = _heaviest(program)
     heavy = float(np.abs(start.nu).max(initial=0.0))
-    return [light, heavy] if heavy > light else [light]
+    lightest = float(program.weight.min(initial=light))
+    return [light, *([heavy] if heavy > light else []), *([lightest] if lightest < light else [])]
 
 
 def _heaviest(program: Program) -> float:
@@ -162,7 +168,7 @@ def projection(cones: list[Ints], l: Array) -> tuple[Array, Array]:
     """The projection onto |l_t| <= l_n of contacts and l >= 0 of single rows, and its derivative."""
     inside, D = l.copy(), np.eye(len(l))
     for cone in cones:
-        n, length = l[cone[0]], float(np.linalg.norm(l[cone[1:]]))
+        n, length = l[cone[0]], math.hypot(*l[cone[1:]])  # whose squares do not underflow
         if n >= length:
             continue
         grid = np.ix_(cone, cone)

@@ -21,6 +21,7 @@ from pliant.flat import BILATERAL, TANGENT, Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.island import Island
 
+NOTHING = 1e-150  # [m/s], [N]: what has no square in double precision; sticking shrinks a slip by 1e6 in every step
 MASS = 1e6  # [kg] h B of tangents that have no law of their own: the paper's B_r = B_s = 1e6 / h
 
 
@@ -83,11 +84,15 @@ def make_terms(flat: Flat, island: Island, zeta: float, compensate_drift: bool) 
         slope=h * K + B,
         drift=drift,
         inertial=inertial,
-        start=-K * flat.value - inertial,
-        rate=island.motion.per_row[0] + h * drift,
+        start=_felt(-K * flat.value - inertial),
+        rate=_felt(island.motion.per_row[0] + h * drift),
         weight=weight,
         friction=np.where(tangent, flat.friction, 1.0),
     )
+
+
+def _felt(numbers: Array) -> Array:
+    return np.where(np.abs(numbers) < NOTHING, 0.0, numbers)
 
 
 def _inertial(Z: Array, drift: Array, kind: Ints, place: Ints) -> Array:

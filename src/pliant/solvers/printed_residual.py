@@ -10,6 +10,8 @@ all in newtons once g, psi and kappa are scaled by their rows. The residual is t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pliant.flat import BILATERAL, TANGENT
@@ -52,7 +54,7 @@ def _cone_misses(terms: Terms, force: Array, pull: Array, gross: Array, size: fl
 def _cone_miss(mu: Array, force: Array, pull: Array, gross: Array) -> float:
     """With the multiplier that fits best: none, one along the rim, any at the tip."""
     l, whole = force / mu, [np.arange(len(mu))]
-    length = float(np.linalg.norm(l[1:]))
+    length = math.hypot(*l[1:])
     rim = np.concatenate([np.ones(1), -l[1:] / length if length > 0.0 else np.zeros(len(mu) - 1)])
     along = max(0.0, float(pull * mu @ rim)) / float(rim @ rim) * rim
     largest = float(np.max(mu * gross))

@@ -6,11 +6,14 @@ SciPy's BDF and Radau step in Python. None is given a Jacobian: they difference 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -52,17 +55,38 @@ def integrate(name: str, row: Row, tolerance: Tolerance, *, limit: float = np.in
     """One second of the cube with the integrator of this name, given up after `limit` seconds of work."""
     motion = _Limited(row, limit)
     begin = time.perf_counter()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # SciPy's way to say that it gave up
-            state = DRIVERS[name](motion, tolerance)
-        why = "" if np.all(np.isfinite(state)) else "not finite"
-    except _OutOfTimeError:
-        why = f"more than {limit:g} s"
-    except (UserWarning, RuntimeError) as said:
-        why = str(said)
+    with _interrupt_kept(motion):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # SciPy's way to say that it gave up
+                state = DRIVERS[name](motion, tolerance)
+            why = "" if np.all(np.isfinite(state)) else "not finite"
+        except _OutOfTimeError:
+            why = f"more than {limit:g} s"
+        except (UserWarning, RuntimeError) as said:
+            why = str(said)
     seconds = time.perf_counter() - begin
     return Integrated(None if why else state, seconds, motion.calls, why)
+
+
+@contextlib.contextmanager
+def _interrupt_kept(motion: _Limited) -> Iterator[None]:
+    """Ctrl-C when the integrator has come back: compiled ones lose an exception that is raised in dy/dt."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def note(*_: object) -> None:
+        motion.interrupted = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if motion.interrupted:
+        raise KeyboardInterrupt
 
 
 class _OutOfTimeError(Exception):
@@ -75,6 +99,7 @@ class _Limited(Motion):
     def __init__(self, row: Row, limit: float) -> None:
         super().__init__(row)
         self.end = time.perf_counter() + limit
+        self.interrupted = False
 
     def into(self, t: float, y: Array, rate: Array) -> None:
         if self.calls % LOOK == 0:
@@ -82,7 +107,7 @@ class _Limited(Motion):
         super().into(t, y, rate)
 
     def late(self) -> bool:
-        return time.perf_counter() > self.end
+        return self.interrupted or time.perf_counter() > self.end
 
     def look(self) -> None:
         if self.late():

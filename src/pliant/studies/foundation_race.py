@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pliant.inputs import Array
-from pliant.simulate import simulate
 from pliant.studies.foundation_cube import DURATION, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_integrators import MATLAB, integrate, to_size
 from pliant.studies.foundation_motion import Motion, start
 from pliant.studies.foundation_reference import final_pose, motion_norm, pose_norm
+from pliant.studies.study import simulate_all
 
 LADDER: Final = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances, relative to the size of each state
 LIMIT: Final = 5.0  # [s] for one run of an integrator
@@ -56,7 +56,7 @@ def pliant_steps(row: Row, h: float, *, lead: float = 0.0) -> Run:
 
     def work() -> _Outcome:
         begin = time.perf_counter()
-        found = simulate(Cube(row, lead=lead), START_Q, START_V, duration=DURATION, step=h, record_every=count)
+        found = simulate_all(Cube(row, lead=lead), START_Q, START_V, duration=DURATION, step=h, record_every=count)
         unsolved = int(found.stats["unsolved"].sum())
         why = f"{unsolved} steps at their iteration limit" if unsolved else ""
         return _Outcome(found.q[-1], time.perf_counter() - begin, count, why)
@@ -100,4 +100,4 @@ def warm_up() -> None:
     """Compile before the clock runs."""
     Motion(ROWS[0])(0.0, start())
     for row in ROWS[:4]:  # easy and hard steps, which ask for different kernels
-        simulate(Cube(row), START_Q, START_V, duration=0.1, step=0.01)
+        simulate_all(Cube(row), START_Q, START_V, duration=0.1, step=0.01)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pliant.simulate import simulate
 from pliant.studies.limit_impact import (
     FALL,
     FREQUENCY,
@@ -30,7 +29,7 @@ from pliant.studies.limit_impact import (
 )
 from pliant.studies.limit_pictures import draw
 from pliant.studies.measure import claim
-from pliant.studies.study import Progress, Results, Study
+from pliant.studies.study import Progress, Results, Study, simulate_all
 from pliant.studies.swing import Swing
 
 SHOWN = (1e-5, 1e-6, 1e-7, 1e-8)  # the paper's steps [s]
@@ -76,7 +75,7 @@ def sweep(h: float, phases: Sequence[float]) -> Results:
 
 def whole(h: float) -> Results:
     """A run of 1 s, step by step from pi/2."""
-    run = simulate(Limited(), [0.5 * np.pi], [0.0], duration=DURATION, step=h, throw=False)
+    run = simulate_all(Limited(), [0.5 * np.pi], [0.0], duration=DURATION, step=h, throw=False)
     theta, speed = run.q[:, 0], run.v[:, 0]
     energy = 0.5 * INERTIA * speed**2 + MASS * GRAVITY * LENGTH * (1.0 - np.cos(theta))
     every = -(-len(theta) // 500)

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.inputs import Array
-from pliant.simulate import simulate
-from pliant.studies.study import Results
+from pliant.studies.study import Results, simulate_all
 from pliant.systems import System
 
 FAR = 1e6  # |q| beyond which a run has diverged [m], [rad]
@@ -36,7 +35,7 @@ def follow(system: Jointed, q: Any, v: Any, *, drift: str, step: float, duration
     lambda^2/(2 K), 1e-12 J and less. given_up: steps in which `lookahead` did not contract and `tangent` was taken;
     deviation_else: the widest |phi| at the end of all other steps.
     """
-    run = simulate(system, q, v, duration=duration, step=step, drift=drift, throw=False)
+    run = simulate_all(system, q, v, duration=duration, step=step, drift=drift, throw=False)
     far = np.flatnonzero(~(np.abs(run.q).max(axis=1) < FAR))
     stays = int(far[0]) if len(far) else len(run)
     time, states = run.time[:stays], list(zip(run.q[:stays], run.v[:stays], strict=True))

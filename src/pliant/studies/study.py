@@ -7,19 +7,29 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from pliant.errors import InputError
 from pliant.plot import empty_figure
 from pliant.record import package_versions
+from pliant.simulate import simulate
 from pliant.studies import STUDIES
+from pliant.trajectory import INTERRUPTED, Trajectory
 
 Progress = Callable[[str], None]  # told what is being computed
 Results = dict[str, Any]  # what JSON can hold
+
+
+class Finished(NamedTuple):
+    """A study, and what it has written."""
+
+    name: str
+    files: list[Path]
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,14 @@ class Study:
     draw: Callable[[Results], dict[str, Any]]
 
 
+def simulate_all(*arguments: Any, **options: Any) -> Trajectory:
+    """`pliant.simulate`, but Ctrl-C ends the study with it: a part of a run is not a result."""
+    run = simulate(*arguments, **options)
+    if run.ended == INTERRUPTED:
+        raise KeyboardInterrupt
+    return run
+
+
 def find(names: Sequence[str]) -> dict[str, Study]:
     """The studies of these names, all if there are none."""
     unknown = [name for name in names if name not in STUDIES]
@@ -39,14 +57,18 @@ def find(names: Sequence[str]) -> dict[str, Study]:
     return {name: importlib.import_module(f"pliant.studies.{name}").STUDY for name in names or STUDIES}
 
 
-def reproduce(names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress) -> list[Path]:
-    """Run studies and write FOLDER/STUDY.json and their pictures; returns the files written."""
+def reproduce(
+    names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress
+) -> Iterator[Finished]:
+    """Run studies and write FOLDER/STUDY.json and their pictures; yields the files of each study that is finished.
+
+    A study that is stopped, by an error or from the keyboard, leaves none of its own.
+    """
     studies = find(names)
     empty_figure(1.0, 1.0)  # no Matplotlib, no pictures: found out before the work, as a folder that cannot be written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     _replace(target / ".probe", b"").unlink()
-    written = []
     for name, study in studies.items():
         begin = time.perf_counter()
         results = study.run(quick, progress)
@@ -59,10 +81,9 @@ def reproduce(names: Sequence[str], folder: str | os.PathLike[str], *, quick: bo
             "versions": {"python": platform.python_version(), **package_versions()},
             "results": results,
         }
-        written.append(_replace(target / f"{name}.json", json.dumps(document, indent=1).encode()))
-        for picture, figure in study.draw(results).items():
-            written.append(_save(figure, target / f"{picture}.png"))
-    return written
+        files = {f"{picture}.png": _png(figure) for picture, figure in study.draw(results).items()}
+        files[f"{name}.json"] = json.dumps(document, indent=1).encode()
+        yield Finished(name, [_replace(target / file, content) for file, content in files.items()])
 
 
 def _replace(path: Path, content: bytes) -> Path:
@@ -77,9 +98,7 @@ def _replace(path: Path, content: bytes) -> Path:
     return path
 
 
-def _save(figure: Any, path: Path) -> Path:
-    from io import BytesIO
-
+def _png(figure: Any) -> bytes:
     content = BytesIO()
     figure.savefig(content, format="png", dpi=150)
-    return _replace(path, content.getvalue())
+    return content.getvalue()

@@ -14,10 +14,13 @@ class System(Protocol):
 
     Optional methods, found by their names:
 
-    values(time, q)     phi(t, q) per constraint of `problem`, in its order: (n,), a Contact's gaps; None: not known.
+    values(time, q)     a list of phi(t, q) of each constraint of `problem`, in its order: (n,), a Contact's gaps, as
+                        `problem` has them at the same state; an entry may be None: not known.
                         With it `lookahead` keeps the constraint at the configuration that is reached.
-    energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for plots
-    draw()              how a viewer shows it
+    energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for balances; `simulate` does not call it
+    draw()              how a viewer will show it; nothing calls it yet
+
+    All are handed copies and may work in place.
     """
 
     def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
