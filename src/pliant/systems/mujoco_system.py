@@ -19,11 +19,13 @@ from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_rows import EQUALITY
 from pliant.systems.mujoco_step import Assembled, Stepper
 
+INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 SCALARS = {BILATERAL: "bilateral", UNILATERAL: "unilateral", CLIPPED: "clipped"}
 
 
 class MujocoSystem:
-    """q is qpos, v is qvel; controls and applied forces are those of `data`, which may be set between steps.
+    """q is qpos, v is qvel; a simulation starts from those of `data`, whose controls, applied forces, mocap poses and
+    activations hold during every step, and may be set between them.
 
     model: a mujoco.MjModel. materials, compliance: as of `mj_step`. The step's problem has up to one constraint of each
     kind: "bilateral" (equalities, tendons, servos), "unilateral" (limits, frictionless contacts), "clipped" (dry
@@ -35,12 +37,14 @@ class MujocoSystem:
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         self.model = model
         self.data = mujoco().MjData(model)
+        self._room = mujoco().MjData(model)  # to evaluate in
+        self._kinds: list[str] = []
         self._stepper = Stepper(model, materials, compliance)
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 
     @property
     def q(self) -> Array:
-        """(nq,) qpos of `data`, a copy: where a simulation starts unless told otherwise."""
+        """(nq,) qpos of `data`, a copy."""
         return np.array(self.data.qpos)
 
     @property
@@ -68,17 +72,15 @@ class MujocoSystem:
 
     def values(self, time: float, q: Array) -> Sequence[Array | None]:
         """phi of equalities, which `lookahead` keeps closed; the others go by their rates."""
-        mj, d = mujoco(), self.data
-        kept, kinds, rows = d.qpos.copy(), self._kinds, d.efc_pos
+        mj, d = mujoco(), self._room
         d.qpos[:] = q
         mj.mj_fwdPosition(self.model, d)
         rows = d.efc_pos[d.efc_type == EQUALITY].copy()
-        d.qpos[:] = kept
-        return [rows if kind == "equality" else None for kind in kinds]
+        return [rows if kind == "equality" else None for kind in self._kinds]
 
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
         """Of motion, and of gravity and springs."""
-        mj, d = mujoco(), self.data
+        mj, d = mujoco(), self._room
         d.qpos[:], d.qvel[:] = q, v
         mj.mj_fwdPosition(self.model, d)
         mj.mj_energyPos(self.model, d)
@@ -87,12 +89,14 @@ class MujocoSystem:
         return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
 
     def _assembled(self, time: float, q: Array, v: Array) -> Assembled:
-        d = self.data
+        d = self._room
         if np.shape(q) != d.qpos.shape or np.shape(v) != d.qvel.shape:
             raise InputError(
                 f"q and v must have shapes {d.qpos.shape} and {d.qvel.shape} of the model, "
                 f"got {np.shape(q)} and {np.shape(v)}"
             )
+        for name in INPUTS:
+            getattr(d, name)[:] = getattr(self.data, name)
         d.time, d.qpos[:], d.qvel[:] = time, q, v
         self._stepper.refresh(self.model, d)
         open_ = self._stepper.evaluate(self.model, d, control=True)
