@@ -34,9 +34,9 @@ class Stats:
     def count(self, answer: Answer) -> None:
         self.steps += 1
         self.statuses[answer.status] += 1
-        self.iterations += int(answer.islands.iterations.sum())
-        self.factorizations += int(answer.islands.factorizations.sum())
-        self.worst_residual = max(self.worst_residual, float(answer.islands.residual.max(initial=0.0)))
+        self.iterations += answer.iterations
+        self.factorizations += answer.factorizations
+        self.worst_residual = max(self.worst_residual, answer.residual)
 
 
 class _Kept:
@@ -77,8 +77,8 @@ def mj_step(
     stepper = _stepper(model, materials, compliance)
     for _ in range(_count(nstep)):
         stepper.refresh(model, data)
-        answer = _forward(stepper, model, data, solver, control=True)
-        stepper.advance(model, data, answer)
+        _forward(stepper, model, data, solver, control=True)
+        stepper.advance(model, data)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -97,7 +97,8 @@ def mj_step2(
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper = _stepper(model, materials, compliance)
     stepper.refresh(model, data)
-    stepper.advance(model, data, _forward(stepper, model, data, solver, control=False))
+    _forward(stepper, model, data, solver, control=False)
+    stepper.advance(model, data)
 
 
 def mj_forward(
@@ -135,7 +136,7 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
     return known[key]
 
 
-def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> Answer:
+def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> None:
     answer = stepper.forward(model, data, solver, control=control)
     if answer.status is Status.NON_FINITE:
         raise SolveError(f"at t = {data.time:.9g} s: {answer.status}")
@@ -143,7 +144,6 @@ def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
     counted.count(answer)
-    return answer
 
 
 def _count(nstep: int) -> int:

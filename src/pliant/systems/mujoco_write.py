@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,6 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL, Rows
 from pliant.systems.mujoco_smooth import Smooth
-
-CONTACT_FIELDS: Final = (
-    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion",
-    "surfacevel", "mu", "H", "dim", "geom1", "geom2", "geom", "flex", "elem", "vert", "exclude", "efc_address",
-)  # fmt: skip
-
 
 @kernel
 def transfer(
@@ -128,24 +123,44 @@ def write_rows(
 
 def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) -> np.ndarray:
     """Drop contacts that are out of the user's reach and carry nothing; returns the number of each now, or -1."""
+    number = np.arange(len(open_))
     if not open_.any():
-        return np.arange(len(open_))
-    contacts, head = data.contact, data.contact.efc_address
-    pushes = (head >= 0) & (force[np.maximum(head, 0)] != 0.0)
-    kept = ~open_ | pushes | (contacts.dist < contacts.includemargin + _user_gap(model, contacts.geom, reach))
-    contacts.exclude[open_ & ~pushes] = 1
-    if not kept.all():
-        count = int(kept.sum())
-        for name in CONTACT_FIELDS:
-            column = getattr(contacts, name, None)
-            if column is not None:
-                column[:count] = column[kept]
+        return number
+    contacts = data.contact
+    dist, geom = contacts.dist, contacts.geom
+    count = _number(
+        open_, contacts.efc_address, force, dist, contacts.includemargin, _user_gap(model, geom, reach),
+        contacts.exclude, number,
+    )  # fmt: skip
+    if count < len(number):
+        size, start = dist.strides[0], dist.__array_interface__["data"][0]  # the first field of the struct
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * (size * len(number))).from_address(start)).reshape(-1, size)
+        memory[:count] = memory[number >= 0]
         data.ncon = count
-    return np.where(kept, np.cumsum(kept) - 1, -1)
+    return number
+
+
+@kernel
+def _number(
+    open_: np.ndarray, head: np.ndarray, force: Array, dist: Array, margin: Array, gap: Array, exclude: np.ndarray,
+    number: np.ndarray,
+) -> int:  # fmt: skip
+    """How many contacts are kept; exclude is MuJoCo's 1 on those that are open and carry nothing."""
+    count = 0
+    for c in range(open_.size):
+        number[c] = count
+        pushes = head[c] >= 0 and force[head[c]] != 0.0
+        if open_[c] and not pushes:
+            exclude[c] = 1
+            if dist[c] >= margin[c] + gap[c]:
+                number[c] = -1
+        if number[c] >= 0:
+            count += 1
+    return count
 
 
 def _user_gap(model: Any, geom: np.ndarray, reach: Reach) -> Array:
-    gap = np.asarray(reach.geom_gap[geom[:, 0]] + reach.geom_gap[geom[:, 1]])
+    gap = np.asarray(reach.geom_gap[geom].sum(axis=1))
     if model.npair:
         pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
         gap = np.array([pairs.get(frozenset(p), g) for p, g in zip(geom, gap, strict=True)])
