@@ -77,6 +77,13 @@ def make_island(
     tolerance: float,
 ) -> Island:
     """v0: the velocity at the start; push = h inv(M) f, what it gains without constraints."""
+    motion = make_motion(rows, v0, push, budget, tolerance)
+    return Island(inertia, rows, pattern, make_system(rows, pattern), motion, lift)
+
+
+@kernel
+def make_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: float) -> Motion:
+    """Before anything has been tried."""
     nv, m = v0.size, rows.law.shape[0]
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
@@ -86,8 +93,7 @@ def make_island(
     free = np.empty(nv)
     for j in range(nv):
         free[j] = v0[j] + push[j]
-    moving = Motion(free, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
-    return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
+    return Motion(free, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
 
 
 @kernel
@@ -233,11 +239,16 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
 @kernel
 def finish(island: Island, force: Array) -> None:
     """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    rows, motion = island.rows, island.motion
+    conclude(island.rows, island.inertia, island.motion, island.lift, force)
+
+
+@kernel
+def conclude(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Array) -> None:
+    """`finish`, of the parts of an island."""
     copy(motion.best, force)
     project(rows, force)
     motion.tally[PRECISE], motion.tally[RESIDUAL] = 1.0, np.inf
-    settle(rows, island.inertia, motion, island.lift, force)
+    settle(rows, inertia, motion, lift, force)
 
 
 @kernel

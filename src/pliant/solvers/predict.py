@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island
+from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island, clear
 from pliant.solvers.linear import direction, factorize
 from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.rows import (
@@ -21,24 +21,45 @@ from pliant.solvers.rows import (
     SLOPE,
     START,
     UPPER,
+    Rows,
     add_impulse,
     clip,
     power_force,
     power_rate,
 )
 from pliant.solvers.stages import LEAST
+from pliant.solvers.whiten import Inertia
 
 
 @kernel
 def predict(island: Island, guess: Array, force: Array) -> None:
     """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step."""
-    rows, system, motion, inertia = island.rows, island.system, island.motion, island.inertia
-    law, h, nv = rows.law, rows.step, guess.size
-    p, df, x = motion.per_row[1], motion.per_row[4], motion.x
+    rows, system, motion = island.rows, island.system, island.motion
+    df, x = motion.per_row[4], motion.x
+    law_forces(rows, guess, motion.per_row[1], force)
+    linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
+    motion.tally[FACTORIZATIONS] += 1
+    motion.tally[ITERATIONS] += 1
+    if not factorize(rows, island.pattern, system, LEAST):
+        clear(force)
+        return
+    momentum_missed(rows, island.inertia, motion.free, guess, force, x)
+    direction(rows, island.pattern, system, x, df)
+    for i in range(force.size):
+        force[i] += df[i]
+        if not np.isfinite(force[i]):
+            clear(force)
+            return
+
+
+@kernel
+def law_forces(rows: Rows, v: Array, p: Array, force: Array) -> None:
+    """p = G v + e, and the forces of the laws at p, without friction."""
+    law, h = rows.law, rows.step
     for i in range(force.size):
         force[i], p[i] = 0.0, law[i, OFFSET]
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            p[i] += rows.jac_val[e] * guess[rows.jac_idx[e]]
+            p[i] += rows.jac_val[e] * v[rows.jac_idx[e]]
     for b in range(rows.block_ptr.size - 1):
         i = rows.block_ptr[b]
         if i < rows.block_ptr[b + 1]:
@@ -46,27 +67,15 @@ def predict(island: Island, guess: Array, force: Array) -> None:
             if law[i, POWER] != 0.0:
                 g = power_force(law, h, i, power_rate(law, h, i, p[i]))[0]
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
-    linearise_blocks(rows, force, p, island.lift, system)
-    motion.tally[FACTORIZATIONS] += 1
-    motion.tally[ITERATIONS] += 1
-    if not factorize(rows, island.pattern, system, LEAST):
-        _clear(force)
-        return
-    for j in range(nv):
-        x[j] = inertia.val[inertia.ptr[j]] * (motion.free[nv - 1 - j] - guess[nv - 1 - j])
-        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
-            k = nv - 1 - inertia.idx[e]
-            x[j] += inertia.val[e] * (motion.free[k] - guess[k])
-    add_impulse(rows, force, x)
-    direction(rows, island.pattern, system, x, df)
-    for i in range(force.size):
-        force[i] += df[i]
-        if not np.isfinite(force[i]):
-            _clear(force)
-            return
 
 
 @kernel
-def _clear(force: Array) -> None:
-    for i in range(force.size):
-        force[i] = 0.0
+def momentum_missed(rows: Rows, inertia: Inertia, free: Array, v: Array, force: Array, x: Array) -> None:
+    """x := L' (v* - v) + h Z' lambda."""
+    nv = v.size
+    for j in range(nv):
+        x[j] = inertia.val[inertia.ptr[j]] * (free[nv - 1 - j] - v[nv - 1 - j])
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            k = nv - 1 - inertia.idx[e]
+            x[j] += inertia.val[e] * (free[k] - v[k])
+    add_impulse(rows, force, x)
