@@ -2,9 +2,10 @@
 
     P du = u* - u + h Z' lambda + h Z' push,      lambda the law's at p = G v + e, u = L' v
 
-The velocity of the step before, carried on, tells who touches and who sticks, whatever the stiffness; the forces
-themselves it cannot tell, since stiff springs turn its last digits into newtons. So it chooses the pieces of the laws,
-and one Newton step on these gives the forces.
+The velocity of the step before, carried on, tells who sticks and who lets go; the forces it cannot tell, since stiff
+springs turn its last digits into newtons, nor whether a stiff contact at rest is open by a hair. So it chooses the
+pieces of the laws, together with the rates that there would be without any constraint force, and one Newton step on
+these pieces gives the forces.
 """
 
 import numpy as np
@@ -13,14 +14,18 @@ from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island, clear
 from pliant.solvers.linear import direction, factorize
-from pliant.solvers.newton import linearise_blocks
+from pliant.solvers.newton import linearise_blocks, slip_speed
 from pliant.solvers.rows import (
+    BIAS,
+    FRICTION,
     LOWER,
+    MOBILITY,
     OFFSET,
     POWER,
     SLOPE,
     START,
     UPPER,
+    VALUE,
     Rows,
     add_impulse,
     clip,
@@ -31,12 +36,17 @@ from pliant.solvers.stages import LEAST
 from pliant.solvers.whiten import Inertia
 
 
+OPENING = 0.5  # of the rate at which it would close, up to which a row counts as closed
+LESS, MORE = 0.2, 2.0  # of what would stop it alone
+SLIDING = 1e-3  # of the largest change of a rate in the step, above which a contact slides
+
+
 @kernel
 def predict(island: Island, guess: Array, force: Array) -> None:
     """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step."""
     rows, system, motion = island.rows, island.system, island.motion
     df, x = motion.per_row[4], motion.x
-    law_forces(rows, guess, motion.per_row[1], force)
+    law_forces(rows, guess, motion.per_row[0], motion.per_row[1], force)
     linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
     motion.tally[FACTORIZATIONS] += 1
     motion.tally[ITERATIONS] += 1
@@ -53,8 +63,11 @@ def predict(island: Island, guess: Array, force: Array) -> None:
 
 
 @kernel
-def law_forces(rows: Rows, v: Array, p: Array, force: Array) -> None:
-    """p = G v + e, and the forces of the laws at p, without friction."""
+def law_forces(rows: Rows, v: Array, free: Array, p: Array, force: Array) -> None:
+    """p = G v + e, and forces near those of the laws there. free: (m,), p without constraint forces.
+
+    A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone.
+    """
     law, h = rows.law, rows.step
     for i in range(force.size):
         force[i], p[i] = 0.0, law[i, OFFSET]
@@ -66,7 +79,27 @@ def law_forces(rows: Rows, v: Array, p: Array, force: Array) -> None:
             g = law[i, START] - law[i, SLOPE] * p[i]
             if law[i, POWER] != 0.0:
                 g = power_force(law, h, i, power_rate(law, h, i, p[i]))[0]
+            closing = -(free[i] + max(law[i, VALUE], 0.0) / h)
+            if law[i, LOWER] == 0.0 and closing > 0.0 and p[i] < OPENING * closing and law[i, MOBILITY] > 0.0:
+                alone = closing / (h * law[i, MOBILITY])
+                g = clip(g, LESS * alone, MORE * alone)
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
+    _rub(rows, free, p, force)
+
+
+@kernel
+def _rub(rows: Rows, free: Array, p: Array, force: Array) -> None:
+    """Friction on the rim of its cone where a contact slides at a speed that is no mere error of the prediction."""
+    law, changed = rows.law, 0.0
+    for i in range(force.size):
+        changed = max(changed, abs(free[i] - p[i]))
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
+        if hi - lo > 1 and force[lo] > 0.0:
+            speed = slip_speed(law, rows.step, lo, hi, force, p)
+            if speed > SLIDING * changed:
+                for i in range(lo + 1, hi):
+                    force[i] = -force[lo] * law[i, FRICTION] ** 2 * (p[i] + law[i, BIAS]) / speed
 
 
 @kernel

@@ -85,7 +85,7 @@ def _newton_in_forces(
         np.zeros(0), np.zeros((3, 8, 8)),
     )  # fmt: skip
     A, D, X = _mobility(rows, motion.x.size), np.empty((m, m)), np.empty((m, 1))
-    law_forces(rows, guess, p, force)
+    law_forces(rows, guess, motion.per_row[0], p, force)
     momentum_missed(rows, inertia, motion.free, guess, force, motion.x)
     rates(rows, motion.x, dp)  # Z x
     step, merit, done = 1.0, 0.0, False
