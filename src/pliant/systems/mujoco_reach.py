@@ -8,7 +8,7 @@ force is followed along the way without it, by conservative advancement.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,29 @@ SHORT: Final = 0.2  # of its radius that a geom may go in a step for its contact
 BALL: Final = 1  # mjJNT_BALL
 
 
+class Tree(NamedTuple):
+    """Bodies, geoms and pairs of geoms of a model."""
+
+    parent: np.ndarray  # (nbody,)
+    dofadr: np.ndarray
+    dofnum: np.ndarray
+    root: np.ndarray
+    body: np.ndarray  # (ngeom,)
+    rbound: Array
+    first: np.ndarray  # (npair,)
+    second: np.ndarray
+
+
+class Limits(NamedTuple):
+    """Joints of a model, and which of them have a range."""
+
+    limited: np.ndarray
+    type: np.ndarray  # (njnt,)
+    dof: np.ndarray
+    qpos: np.ndarray
+    range: Array  # (njnt, 2)
+
+
 class Reach:
     """The gaps and margins of a twin, as the user set them and as the step needs them."""
 
@@ -34,7 +57,14 @@ class Reach:
         self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
         self._h = float(model.opt.timestep)
         self._moving = (model.body_weldid[model.geom_bodyid] != 0).astype(float)
-        self._limited = np.flatnonzero(model.jnt_limited)
+        self._tree = Tree(
+            *(getattr(model, name).copy() for name in (
+                "body_parentid", "body_dofadr", "body_dofnum", "body_rootid", "geom_bodyid", "geom_rbound",
+                "pair_geom1", "pair_geom2",
+            ))
+        )  # fmt: skip
+        joints = ("jnt_type", "jnt_dofadr", "jnt_qposadr", "jnt_range")
+        self._limits = Limits(np.flatnonzero(model.jnt_limited), *(getattr(model, name).copy() for name in joints))
         self._strings = np.flatnonzero(model.tendon_limited)
         # Adhesion actuators count the contacts within the gap: theirs stays as it is.
         self._fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
@@ -50,20 +80,18 @@ class Reach:
         if v is None:
             mj.mj_kinematics(s, data)
             mj.mj_comPos(s, data)
-            self._speed = self.speeds(model, data, data.qvel)
-            rate = np.abs(data.qvel)
-        else:
-            self._speed = np.maximum(self._speed, self.speeds(model, data, v))
-            rate = np.maximum(np.abs(data.qvel), np.abs(v))
+            self._speed[:] = 0.0
+        faster = data.qvel if v is None else np.maximum(np.abs(data.qvel), np.abs(v))
         widen(
-            self._h, self._moving, self._speed, self._fall, self.geom_gap, model.geom_margin, model.geom_rbound,
-            model.geom_bodyid, model.pair_geom1, model.pair_geom2, self.pair_gap, self._fixed,
-            s.geom_gap, s.pair_gap, s.body_margin, self._way,
+            self._h, self._tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
+            self._moving, self._fall, self.geom_gap, model.geom_margin, self.pair_gap, self._fixed,
+            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self._way,
         )  # fmt: skip
-        ways = SPARE * self._h * rate + LEAST
-        widen_limits(self._limited, model.jnt_type, model.jnt_dofadr, ways, self.joint_margin, s.jnt_margin)
-        if len(self._strings):
-            mj.mj_tendon(s, data)
+        widen_limits(self._h, self._limits, faster, self.joint_margin, s.jnt_margin)
+        if not len(self._strings):
+            return
+        ways = SPARE * self._h * np.abs(faster) + LEAST
+        mj.mj_tendon(s, data)
         for i in self._strings:
             part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
             way = float(np.abs(data.ten_J[part]) @ ways[model.ten_J_colind[part]])
@@ -73,15 +101,13 @@ class Reach:
         """The margins of limits as the user set them."""
         self._twin.jnt_margin[:], self._twin.tendon_margin[:] = self.joint_margin, self.tendon_margin
 
-    def outrun(self, model: Any, data: Any, v: Array) -> bool:
+    def outrun(self, data: Any, v: Array) -> bool:
         """Whether a step with v goes further than is covered, and to a limit or with a geom: thrown by an impact, say."""
-        s = self._twin
         return bool(
-            passes_limit(
-                self._h, self._limited, model.jnt_type, model.jnt_dofadr, model.jnt_qposadr, model.jnt_range, s.jnt_margin,
-                data.qpos, v,
+            outruns(
+                self._h, self._tree, self._limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
+                self._moving, self._way, self._twin.jnt_margin,
             )
-            or np.any(self._h * self.speeds(model, data, v) * self._moving > self._way)
         )  # fmt: skip
 
     def bends(self, data: Any, open_: np.ndarray, force: Array) -> bool:
@@ -93,13 +119,10 @@ class Reach:
         """Whether the way of the step is long for one of two geoms."""
         return bool(is_long(self._h, self._speed, self._radius, a, b))
 
-    def speeds(self, model: Any, data: Any, v: Array) -> Array:
+    def speeds(self, data: Any, v: Array) -> Array:
         """Bounds on the speeds of any point of each geom, (ngeom,), at the velocity v, once data has its kinematics."""
-        out = np.zeros(model.ngeom)
-        geom_speeds(
-            data.cdof, v, model.body_parentid, model.body_dofadr, model.body_dofnum, data.subtree_com,
-            model.body_rootid, model.geom_bodyid, data.geom_xpos, model.geom_rbound, out,
-        )  # fmt: skip
+        out = np.zeros(len(self._way))
+        geom_speeds(self._tree, data.cdof, data.subtree_com, data.geom_xpos, v, out)
         return out
 
     def touch_time(self, data: Any, v: Array, pair: tuple[int, int], margin: float, speed: float) -> float:
@@ -131,25 +154,23 @@ class Reach:
 
 
 @kernel
-def geom_speeds(
-    cdof: Array, v: Array, parent: np.ndarray, dofadr: np.ndarray, dofnum: np.ndarray, com: Array,
-    root: np.ndarray, body: np.ndarray, xpos: Array, rbound: Array, out: Array,
-) -> None:  # fmt: skip
+def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out: Array) -> None:
     """|velocity of the centre| + |angular velocity| times the radius; bodies come after their parents."""
-    cvel = np.zeros((parent.size, 6))
-    for b in range(1, parent.size):
+    cvel = np.zeros((tree.parent.size, 6))
+    for b in range(1, tree.parent.size):
         for k in range(6):
-            cvel[b, k] = cvel[parent[b], k]
-        for i in range(dofadr[b], dofadr[b] + dofnum[b]):
+            cvel[b, k] = cvel[tree.parent[b], k]
+        for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
             for k in range(6):
                 cvel[b, k] += cdof[i, k] * v[i]
-    for g in range(body.size):
-        b = body[g]
-        c = root[b]
+    for g in range(tree.body.size):
+        b = tree.body[g]
+        c = tree.root[b]
         r0, r1, r2 = xpos[g, 0] - com[c, 0], xpos[g, 1] - com[c, 1], xpos[g, 2] - com[c, 2]
         w0, w1, w2 = cvel[b, 0], cvel[b, 1], cvel[b, 2]
         x, y, z = cvel[b, 3] + w1 * r2 - w2 * r1, cvel[b, 4] + w2 * r0 - w0 * r2, cvel[b, 5] + w0 * r1 - w1 * r0
-        out[g] = np.sqrt(x * x + y * y + z * z) + np.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * rbound[g]
+        spin = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+        out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + spin * tree.rbound[g])
 
 
 @kernel
@@ -168,44 +189,49 @@ def long_ways(
 
 
 @kernel
-def passes_limit(
-    h: float, limited: np.ndarray, type: np.ndarray, dof: np.ndarray, qpos: np.ndarray, range_: Array, margin: Array,
-    q: Array, v: Array,
+def outruns(
+    h: float, tree: Tree, limits: Limits, cdof: Array, com: Array, xpos: Array, q: Array, v: Array,
+    moving: Array, way: Array, margin: Array,
 ) -> bool:  # fmt: skip
-    """Whether a hinge or slide goes past an end of its range that has no row."""
-    for j in limited:
-        if type[j] != BALL:
-            here, way = q[qpos[j]], h * v[dof[j]]
-            below, above = here - range_[j, 0], range_[j, 1] - here
-            if (below >= margin[j] and below + way < 0.0) or (above >= margin[j] and above - way < 0.0):
+    """Whether a hinge or slide goes past an end of its range that has no row, or a geom further than its way."""
+    for j in limits.limited:
+        if limits.type[j] != BALL:
+            here, on = q[limits.qpos[j]], h * v[limits.dof[j]]
+            below, above = here - limits.range[j, 0], limits.range[j, 1] - here
+            if (below >= margin[j] and below + on < 0.0) or (above >= margin[j] and above - on < 0.0):
                 return True
+    speed = np.zeros(moving.size)
+    geom_speeds(tree, cdof, com, xpos, v, speed)
+    for g in range(speed.size):
+        if h * speed[g] * moving[g] > way[g]:
+            return True
     return False
 
 
 @kernel
 def widen(
-    h: float, moving: Array, speed: Array, fall: float, user_gap: Array, margin: Array, rbound: Array,
-    body: np.ndarray, first: np.ndarray, second: np.ndarray, user_pair: Array, fixed: bool,
-    gap: Array, pair: Array, body_margin: Array, way: Array,
+    h: float, tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, moving: Array, fall: float,
+    user_gap: Array, margin: Array, user_pair: Array, fixed: bool,
+    speed: Array, gap: Array, pair: Array, body_margin: Array, way: Array,
 ) -> None:  # fmt: skip
-    """gap = user's + the way of the geom; body_margin covers the widest geom of a body."""
+    """gap = user's + the way of the geom; body_margin covers the widest geom of a body. speed only grows."""
+    geom_speeds(tree, cdof, com, xpos, v, speed)
     for b in range(body_margin.size):
         body_margin[b] = 0.0
     for g in range(gap.size):
-        way[g] = moving[g] * (SPARE * h * (speed[g] + fall) + SKIN * rbound[g])
+        way[g] = moving[g] * (SPARE * h * (speed[g] + fall) + SKIN * tree.rbound[g])
         gap[g] = user_gap[g] + (0.0 if fixed else way[g])
-        b = body[g]
+        b = tree.body[g]
         body_margin[b] = max(body_margin[b], gap[g] + margin[g])
     for p in range(pair.size):
-        pair[p] = user_pair[p] + (0.0 if fixed else way[first[p]] + way[second[p]])
+        pair[p] = user_pair[p] + (0.0 if fixed else way[tree.first[p]] + way[tree.second[p]])
 
 
 @kernel
-def widen_limits(
-    limited: np.ndarray, type: np.ndarray, dof: np.ndarray, ways: Array, user: Array, margin: Array
-) -> None:
-    for j in limited:
-        way = ways[dof[j]]
-        if type[j] == BALL:
-            way += ways[dof[j] + 1] + ways[dof[j] + 2]
-        margin[j] = user[j] + way
+def widen_limits(h: float, limits: Limits, v: Array, user: Array, margin: Array) -> None:
+    for j in limits.limited:
+        dof = limits.dof[j]
+        way = abs(v[dof])
+        if limits.type[j] == BALL:
+            way += abs(v[dof + 1]) + abs(v[dof + 2])
+        margin[j] = user[j] + SPARE * h * way + LEAST

@@ -167,7 +167,7 @@ class Stepper:
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
             if step.open.any():
                 answer = self._follow_open(model, data, solver, step, answer)
-            if again == LOOKS or not self._reach.outrun(model, data, answer.velocity):
+            if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
         return answer, step
@@ -197,7 +197,7 @@ class Stepper:
         value = flat.value.copy()
         value[np.concatenate(list(heads.values()))] = NEVER
         loose = solve_flat(flat._replace(value=value), solver, flat.velocity)
-        top = self._reach.speeds(model, data, loose.velocity)
+        top = self._reach.speeds(data, loose.velocity)
         way = loose.velocity if step.shift is None else loose.velocity + step.shift
         for (a, b), rows in heads.items():
             margin = float(data.contact.includemargin[pairs[a, b][0]])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+import functools
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL, Rows
 from pliant.systems.mujoco_smooth import Smooth
+
+NO_GAPS: Final = np.zeros(0)
+
 
 @kernel
 def transfer(
@@ -128,22 +132,28 @@ def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) 
         return number
     contacts = data.contact
     dist, geom = contacts.dist, contacts.geom
+    pairs = _pair_gaps(model, geom, reach) if model.npair else NO_GAPS
     count = _number(
-        open_, contacts.efc_address, force, dist, contacts.includemargin, _user_gap(model, geom, reach),
-        contacts.exclude, number,
+        open_, contacts.efc_address, force, dist, contacts.includemargin, geom, reach.geom_gap, pairs, contacts.exclude,
+        number,
     )  # fmt: skip
     if count < len(number):
-        size, start = dist.strides[0], dist.__array_interface__["data"][0]  # the first field of the struct
-        memory = np.ctypeslib.as_array((ctypes.c_uint8 * (size * len(number))).from_address(start)).reshape(-1, size)
+        memory = _structs(dist.__array_interface__["data"][0], dist.strides[0], len(number))  # dist is the first field
         memory[:count] = memory[number >= 0]
         data.ncon = count
     return number
 
 
+@functools.lru_cache(maxsize=256)
+def _structs(start: int, size: int, count: int) -> np.ndarray:
+    """The memory of the contacts, (count, size) of bytes; it lies in the arena, which a data keeps for life."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * (size * count)).from_address(start)).reshape(-1, size)
+
+
 @kernel
 def _number(
-    open_: np.ndarray, head: np.ndarray, force: Array, dist: Array, margin: Array, gap: Array, exclude: np.ndarray,
-    number: np.ndarray,
+    open_: np.ndarray, head: np.ndarray, force: Array, dist: Array, margin: Array, geom: np.ndarray, gap: Array,
+    pairs: Array, exclude: np.ndarray, number: np.ndarray,
 ) -> int:  # fmt: skip
     """How many contacts are kept; exclude is MuJoCo's 1 on those that are open and carry nothing."""
     count = 0
@@ -152,16 +162,15 @@ def _number(
         pushes = head[c] >= 0 and force[head[c]] != 0.0
         if open_[c] and not pushes:
             exclude[c] = 1
-            if dist[c] >= margin[c] + gap[c]:
+            allowed = pairs[c] if pairs.size else gap[geom[c, 0]] + gap[geom[c, 1]]
+            if dist[c] >= margin[c] + allowed:
                 number[c] = -1
         if number[c] >= 0:
             count += 1
     return count
 
 
-def _user_gap(model: Any, geom: np.ndarray, reach: Reach) -> Array:
-    gap = np.asarray(reach.geom_gap[geom].sum(axis=1))
-    if model.npair:
-        pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
-        gap = np.array([pairs.get(frozenset(p), g) for p, g in zip(geom, gap, strict=True)])
-    return gap
+def _pair_gaps(model: Any, geom: np.ndarray, reach: Reach) -> Array:
+    """The user's gap of every contact, where some come from pairs."""
+    pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
+    return np.array([pairs.get(frozenset(p), reach.geom_gap[p].sum()) for p in geom])
