@@ -1,7 +1,7 @@
 """The usual step, in one compiled call: one island, few rows, and Newton from a velocity near the answer gets there.
 
-With fewer rows than velocities the forces are the unknowns: (B + C h A) dlambda = k - C Z x, A = Z Z', which is found
-once and serves every step of Newton; x is what momentum misses at the start.
+The forces are the unknowns: (B + C h A) dlambda = k - C Z x, A = Z Z', which is found once and serves every step of
+Newton; x is what momentum misses at the start.
 """
 
 import numpy as np
@@ -20,23 +20,19 @@ from pliant.solvers.island import (
     cancellation,
     conclude,
     copy,
-    finish,
-    make_island,
     make_motion,
     settle,
 )
 from pliant.solvers.islands import is_one
 from pliant.solvers.linear import System, solve_small
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.predict import law_forces, momentum_missed, predict
+from pliant.solvers.predict import law_forces, momentum_missed
 from pliant.solvers.rows import PROX, Rows, make_rows, rates
-from pliant.solvers.stages import LEAST, line_search, newton
-from pliant.solvers.symbolic import find_pattern
+from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
 STEPS = 12.0  # of Newton; what needs more is left to the other ways
-FEW = 1.5  # rows per velocity up to which the forces are the unknowns
-MOST = 60  # rows
+MOST = 80  # rows; with more, factors in the velocities are faster
 
 
 @kernel
@@ -52,21 +48,12 @@ def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velo
         velocity[j] = flat.velocity[j] + push[j]
     if m == 0:
         return True
-    if not is_one(flat):
+    if m > MOST or not is_one(flat):
         return False
     rows = make_rows(flat, inertia)
-    if m <= MOST and m <= FEW * nv:
-        motion = make_motion(rows, flat.velocity, push, STEPS, goal)
-        _newton_in_forces(rows, inertia, motion, lift, guess, force)
-        conclude(rows, inertia, motion, lift, force)
-    else:
-        diagonal = np.arange(nv + 1)
-        pattern = find_pattern(diagonal, diagonal[:-1].copy(), rows.ptr, rows.idx, rows.block_ptr)
-        island = make_island(inertia, rows, pattern, flat.velocity, push, lift, STEPS, goal)
-        motion = island.motion
-        predict(island, guess, force)
-        newton(island, force, STEPS, 1.0, 1.0)
-        finish(island, force)
+    motion = make_motion(rows, flat.velocity, push, STEPS, goal)
+    _newton_in_forces(rows, inertia, motion, lift, guess, force)
+    conclude(rows, inertia, motion, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
     copy(motion.v, velocity)
     return motion.tally[RESIDUAL] < goal and cancellation(rows, nv, force) < CANCELLATION

@@ -39,7 +39,9 @@ class Answer(NamedTuple):
 class Step:
     """A step: M, v0, f, what free bodies turn by, and the rows. `flat` is made when somebody asks for it."""
 
-    def __init__(self, h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra) -> None:
+    def __init__(
+        self, h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra
+    ) -> None:
         self.parts = (h, mass, v0, f, shift, efc, touch, extra)
 
     @functools.cached_property
@@ -171,10 +173,27 @@ def _selected(flat: Flat, kept: Ints) -> Flat:
             block_ptr[blocks] = k + 1
     return Flat(
         flat.step, flat.mass_ptr, flat.mass_idx, flat.mass_val, flat.velocity, flat.force, jac_ptr, jac_idx, jac_val,
-        block_ptr[: blocks + 1].copy(), flat.kind[kept], flat.value[kept], flat.offset[kept], flat.stiffness[kept],
-        flat.damping[kept], flat.exponent[kept], flat.dissipation[kept], flat.lower[kept], flat.upper[kept],
-        flat.friction[kept], flat.curvature[kept], flat.constraint[kept], flat.ids[kept],
+        block_ptr[: blocks + 1].copy(), _ints(flat.kind, kept), _floats(flat.value, kept), _floats(flat.offset, kept),
+        _floats(flat.stiffness, kept), _floats(flat.damping, kept), _floats(flat.exponent, kept), _floats(flat.dissipation, kept),
+        _floats(flat.lower, kept), _floats(flat.upper, kept), _floats(flat.friction, kept), _floats(flat.curvature, kept),
+        _ints(flat.constraint, kept), _ints(flat.ids, kept),
     )  # fmt: skip
+
+
+@kernel
+def _floats(x: Array, kept: Ints) -> Array:
+    out = np.empty(kept.size)
+    for i in range(kept.size):
+        out[i] = x[kept[i]]
+    return out
+
+
+@kernel
+def _ints(x: Ints, kept: Ints) -> Ints:
+    out = np.empty(kept.size, np.int64)
+    for i in range(kept.size):
+        out[i] = x[kept[i]]
+    return out
 
 
 @kernel
