@@ -82,7 +82,7 @@ def law_forces(rows: Rows, v: Array, free: Array, p: Array, force: Array) -> Non
             closing = -(free[i] + max(law[i, VALUE], 0.0) / h)
             if law[i, LOWER] == 0.0 and closing > 0.0 and p[i] < OPENING * closing and law[i, MOBILITY] > 0.0:
                 alone = closing / (h * law[i, MOBILITY])
-                g = clip(g, LESS * alone, MORE * alone)
+                g = min(g, MORE * alone) if g > 0.0 else LESS * alone
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
     _rub(rows, free, p, force)
 

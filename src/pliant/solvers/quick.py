@@ -32,6 +32,7 @@ from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
 STEPS = 12.0  # of Newton; what needs more is left to the other ways
+NEARLY = 1e-10  # a residual below which one step more is the last
 MOST = 80  # rows; with more, factors in the velocities are faster
 
 
@@ -39,7 +40,7 @@ MOST = 80  # rows; with more, factors in the velocities are faster
 def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velocity: Array, tally: Array) -> bool:
     """Fill force, (m,), velocity, (nv,), and tally; False: this is not a usual step, and they hold nothing of use.
 
-    guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual to get below.
+    guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that will do.
     """
     nv, m = velocity.size, force.size
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
@@ -51,7 +52,7 @@ def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velo
     if m > MOST or not is_one(flat):
         return False
     rows = make_rows(flat, inertia)
-    motion = make_motion(rows, flat.velocity, push, STEPS, goal)
+    motion = make_motion(rows, flat.velocity, push, STEPS, NEARLY)
     _newton_in_forces(rows, inertia, motion, lift, guess, force)
     conclude(rows, inertia, motion, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]

@@ -20,7 +20,7 @@ from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_rows import Efc, Extra, Mass, Touch, make_flat
 
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
-GOAL: Final = 1e-10  # residual of the usual step
+GOAL: Final = 0.5  # of the tolerance, for the usual step
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
 
@@ -52,7 +52,7 @@ class Step:
         """guess: (nv,), a velocity near that of the end of the step."""
         if type(solver) in (Coulomb, Convex):
             tally = np.zeros(3)
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, min(GOAL, solver.tolerance), tally)
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, GOAL * solver.tolerance, tally)
             if good:
                 return Answer(velocity, force, Status.SOLVED, tally[0], int(tally[1]), int(tally[2]))
         return solve_flat(self.flat, solver, guess)
