@@ -157,3 +157,14 @@ def test_a_model_that_cannot_be_stepped_opens_nothing(tmp_path, capsys):
     assert main(["view", str(file), "--no-browser", "--port", "0"]) == 1
     printed, aside = capsys.readouterr()
     assert printed == "" and 'the flag sleep="enable"' in aside
+
+
+@pytest.mark.usefixtures("packages")
+def test_a_simulation_that_fails_ends_with_the_reason(arm, monkeypatch, capsys):
+    def step(model, data):
+        data.qvel[0] = float("nan")
+        pliant.mj_step(model, data)
+
+    monkeypatch.setattr(viewer, "mj_step", step)
+    assert main(["view", str(arm), "--no-browser", "--port", "0"]) == 1
+    assert "data.qvel must be finite" in capsys.readouterr().err
