@@ -76,9 +76,10 @@ def mj_step(
     """
     stepper = _stepper(model, materials, compliance)
     for _ in range(_count(nstep)):
-        stepper.refresh(model, data)
-        _forward(stepper, model, data, solver, control=True)
-        stepper.advance(model, data)
+        with stepper.lock:
+            stepper.refresh(model, data)
+            _forward(stepper, model, data, solver, control=True)
+            stepper.advance(model, data)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -96,9 +97,10 @@ def mj_step2(
 ) -> None:
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper = _stepper(model, materials, compliance)
-    stepper.refresh(model, data)
-    _forward(stepper, model, data, solver, control=False)
-    stepper.advance(model, data)
+    with stepper.lock:
+        stepper.refresh(model, data)
+        _forward(stepper, model, data, solver, control=False)
+        stepper.advance(model, data)
 
 
 def mj_forward(
@@ -111,8 +113,9 @@ def mj_forward(
 ) -> None:
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
     stepper = _stepper(model, materials, compliance)
-    stepper.refresh(model, data)
-    _forward(stepper, model, data, solver, control=True)
+    with stepper.lock:
+        stepper.refresh(model, data)
+        _forward(stepper, model, data, solver, control=True)
 
 
 def stats(data: Any) -> Stats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -21,10 +22,12 @@ class Patch:
     """Open from the start; closes at the end of a `with`, or by `close`."""
 
     def __init__(self, replacements: Mapping[str, Callable[..., Any]]) -> None:
-        self._before = {name: getattr(mujoco(), name) for name in replacements}
-        self._ours = dict(replacements)
-        for name, function in replacements.items():
-            setattr(mujoco(), name, function)
+        rollout = importlib.import_module("mujoco.rollout")
+        places = [(mujoco(), name, function) for name, function in replacements.items()]
+        places.append((rollout, "rollout", _no_rollout))
+        self._before = [(place, name, getattr(place, name)) for place, name, _ in places]
+        for place, name, function in places:
+            setattr(place, name, function)
         _patches.append(self)
 
     def close(self) -> None:
@@ -34,8 +37,8 @@ class Patch:
         if _patches[-1] is not self:
             raise PliantError("patches close in the reverse order of their opening; close the one opened last first")
         _patches.pop()
-        for name, function in self._before.items():
-            setattr(mujoco(), name, function)
+        for place, name, function in self._before:
+            setattr(place, name, function)
 
     def __enter__(self) -> Patch:
         return self
@@ -46,6 +49,13 @@ class Patch:
         self.close()
 
 
+def _no_rollout(*_: Any, **__: Any) -> None:
+    raise PliantError(
+        "mujoco.rollout.rollout steps with MuJoCo's own forces, which patch_mujoco does not allow: step each state with "
+        "mujoco.mj_step, which is ours, or close the patch"
+    )
+
+
 def patch_mujoco(
     *,
     materials: Mapping[str, Law] | None = None,
@@ -54,7 +64,8 @@ def patch_mujoco(
 ) -> Patch:
     """mujoco.mj_step, mj_step1, mj_step2, mj_forward are ours until it closes: at the end of a `with`, or by `close()`.
 
-    What code has taken by `from mujoco import mj_step` before is not reached. Options as of `mj_step`.
+    What code has taken by `from mujoco import mj_step` before is not reached; mujoco.rollout.rollout raises. Options as
+    of `mj_step`.
     """
     options = {"materials": materials, "solver": solver, "compliance": compliance}
     replacements: dict[str, Callable[..., Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +46,7 @@ class Stepper:
 
     def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
         check(model)
+        self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
         self.ignored = say_ignored(model, compliance)
         self._materials, self._compliance = dict(materials or {}), compliance
         self._twin = Twin(model)
