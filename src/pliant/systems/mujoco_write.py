@@ -134,6 +134,7 @@ def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) 
     pushes = (head >= 0) & (force[np.maximum(head, 0)] != 0.0)
     kept = ~open_ | pushes | (contacts.dist < contacts.includemargin + _user_gap(model, contacts.geom, reach))
     contacts.exclude[open_ & ~pushes] = 1
+    head[open_ & ~pushes] = -1
     if not kept.all():
         count = int(kept.sum())
         for name in CONTACT_FIELDS:
