@@ -47,6 +47,7 @@ class Stepper:
         self.ignored = say_ignored(model, compliance)
         self._materials, self._compliance = dict(materials or {}), compliance
         self._twin = Twin(model)
+        self._behind = False
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -61,9 +62,11 @@ class Stepper:
 
     def refresh(self, model: Any, data: Any) -> None:
         """Take over what the user has written; refuse what cannot be stepped."""
-        if self._twin.follow():
+        if self._twin.follow() or self._behind:
+            self._behind = True  # until nothing is refused
             check(model)
             self._derive(model)
+            self._behind = False
         if data.signature != model.signature or len(data.qpos) != model.nq:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
