@@ -15,6 +15,7 @@ from pliant.laws import Law
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_laws import checked
 from pliant.systems.mujoco_solve import Answer
 from pliant.systems.mujoco_step import Stepper
 
@@ -127,7 +128,7 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
     if not isinstance(model, mujoco().MjModel):
         raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
     known: dict[Any, Stepper] = _steppers.of(model, dict)
-    key = (compliance, *sorted((materials or {}).items(), key=lambda item: str(item[0])))
+    key = (compliance, *sorted(checked(materials).items(), key=lambda item: str(item[0])))
     try:
         return known[key]
     except KeyError:

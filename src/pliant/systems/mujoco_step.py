@@ -13,7 +13,7 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import Laws
+from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import Mass, Rows, make_flat, read_rows
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -45,7 +45,7 @@ class Stepper:
     def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
         check(model)
         self.ignored = say_ignored(model, compliance)
-        self._materials, self._compliance = dict(materials or {}), compliance
+        self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
         self._derive(model)
