@@ -85,7 +85,7 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
             passive[idx] += more
         elif e < tendons + actuators:
             a = found.actuators[e - tendons]
-            actuator[idx] += val * (extra[e] - data.actuator_force[a])
+            actuator[idx] += val * (extra[e] - found.taken[e - tendons])
             data.actuator_force[a] = extra[e]
         else:
             data.qfrc_fluid[idx] += val * extra[e]
