@@ -129,9 +129,7 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
         raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
     known: dict[Any, Stepper] = _steppers.of(model, dict)
     key = (compliance, *sorted(checked(materials).items(), key=lambda item: str(item[0])))
-    try:
-        return known[key]
-    except KeyError:
+    if key not in known:
         known[key] = Stepper(model, materials, compliance)
     return known[key]
 
