@@ -135,9 +135,12 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
 
 
 def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> Answer:
+    if not isinstance(solver, Formulation | None):
+        raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
     answer = stepper.forward(model, data, solver, control=control)
-    if answer.status is Status.NON_FINITE:
-        raise SolveError(f"at t = {data.time:.9g} s: {answer.status}")
+    # Velocities without rows belong to no island, and to no status.
+    if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
+        raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
@@ -146,6 +149,6 @@ def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None
 
 
 def _count(nstep: int) -> int:
-    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer):
+    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or nstep < 0:
         raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
     return int(nstep)

@@ -67,6 +67,8 @@ class Stepper:
             check(model)
             self._derive(model)
             self._behind = False
+        if not isinstance(data, mujoco().MjData):
+            raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
         if data.signature != model.signature or len(data.qpos) != model.nq:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
