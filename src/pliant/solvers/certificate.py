@@ -23,6 +23,9 @@ from pliant.solvers.rows import (
 LAST_DIGITS = 1e-15  # of a number, relative
 
 
+NOTHING = 1e-150  # [N] below which squares underflow, and nobody pushes
+
+
 @kernel
 def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
     """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M|(|v0| + |v1|) + h |f| + h |G|'|lambda|)_j.
@@ -93,7 +96,7 @@ def island_residuals(rows: Rows, force: Array, p: Array, size: Array, island: In
 
 @kernel
 def _ratio(worst: float, scale: float) -> float:
-    if worst == 0.0:
+    if worst < NOTHING:
         return 0.0
     return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
 

@@ -15,6 +15,7 @@ from pliant.laws import Law
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_laws import checked
 from pliant.systems.mujoco_solve import Answer
 from pliant.systems.mujoco_step import Stepper
 
@@ -78,13 +79,13 @@ def mj_step(
     for _ in range(_count(nstep)):
         with stepper.lock:
             stepper.refresh(model, data)
-            _forward(stepper, model, data, solver, control=True)
+            _forward(stepper, model, data, solver)
             stepper.advance(model, data)
 
 
 def mj_step1(model: Any, data: Any) -> None:
     """mujoco.mj_step1, which computes no constraint force: all that comes before the controls are set."""
-    mujoco().mj_step1(model, data)
+    mujoco()._functions.mj_step1(model, data)  # not the name that patch_mujoco replaces
 
 
 def mj_step2(
@@ -115,7 +116,7 @@ def mj_forward(
     stepper = _stepper(model, materials, compliance)
     with stepper.lock:
         stepper.refresh(model, data)
-        _forward(stepper, model, data, solver, control=True)
+        _forward(stepper, model, data, solver, steps=False)
 
 
 def stats(data: Any) -> Stats:
@@ -131,18 +132,23 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
     if not isinstance(model, mujoco().MjModel):
         raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
     known: dict[Any, Stepper] = _steppers.of(model, dict)
-    key = (compliance, *sorted((materials or {}).items(), key=lambda item: str(item[0])))
-    try:
-        return known[key]
-    except KeyError:
+    key = (compliance, *checked(materials).items())
+    if key not in known:
         known[key] = Stepper(model, materials, compliance)
     return known[key]
 
 
-def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> None:
+def _forward(
+    stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool = True, steps: bool = True
+) -> None:
+    if not isinstance(solver, Formulation | None):
+        raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
     answer = stepper.forward(model, data, solver, control=control)
-    if answer.status is Status.NON_FINITE:
-        raise SolveError(f"at t = {data.time:.9g} s: {answer.status}")
+    # Velocities without rows belong to no island, and to no status.
+    if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
+        raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
+    if not steps:
+        return
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
@@ -150,6 +156,6 @@ def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None
 
 
 def _count(nstep: int) -> int:
-    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer):
+    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or nstep < 0:
         raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
     return int(nstep)

@@ -60,16 +60,26 @@ class Laws:
             self._name(model, key, law)
 
     def _name(self, model: Any, key: str, law: Law) -> None:
-        if not isinstance(law, Law):
-            raise InputError(f"materials[{key!r}] must be a pliant.Law, got {type(law).__name__}")
-        row = [float(np.asarray(x)) for x in (law.stiffness, law.damping, law.exponent, law.dissipation)]
+        row = [np.asarray(x) for x in (law.stiffness, law.damping, law.exponent, law.dissipation)]
+        if any(x.ndim for x in row):
+            raise InputError(f"materials[{key!r}] must be a Law of numbers, got arrays: {law}")
         kind, found = find(model, key)
         if kind == "body":
             self.geom[np.isin(model.geom_bodyid, found)] = row
             return
-        if kind != "geom" and row[2:] != [1.0, 0.0]:
+        if kind != "geom" and not law.is_linear:
             raise InputError(f"materials[{key!r}]: limits and equalities take linear laws, exponent 1, dissipation 0")
         getattr(self, kind)[found] = row
+
+
+def checked(materials: Any) -> dict[str, Law]:
+    """A copy of {name: Law}; keys are checked where they are looked for."""
+    if not isinstance(materials, Mapping | None):
+        raise InputError(f"materials must be a mapping of names to pliant.Law, got {type(materials).__name__}")
+    for key, law in (materials or {}).items():
+        if not isinstance(law, Law):
+            raise InputError(f"materials[{key!r}] must be a pliant.Law, got {type(law).__name__}")
+    return dict(materials or {})
 
 
 def names(model: Any, kind: str) -> list[str]:

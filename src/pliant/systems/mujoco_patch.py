@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -14,7 +13,6 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems import mujoco_calls
 from pliant.systems.mujoco_door import mujoco
 
-NAMES = ("mj_step", "mj_step1", "mj_step2", "mj_forward")
 _patches: list[Patch] = []
 
 
@@ -67,11 +65,19 @@ def patch_mujoco(
     What code has taken by `from mujoco import mj_step` before is not reached; mujoco.rollout.rollout raises. Options as
     of `mj_step`.
     """
-    options = {"materials": materials, "solver": solver, "compliance": compliance}
-    replacements: dict[str, Callable[..., Any]] = {
-        name: functools.wraps(getattr(mujoco_calls, name))(
-            functools.partial(getattr(mujoco_calls, name), **({} if name == "mj_step1" else options))
-        )
-        for name in NAMES
-    }
-    return Patch(replacements)
+    options: dict[str, Any] = {"materials": materials, "solver": solver, "compliance": compliance}
+
+    # The names of the arguments are MuJoCo's: they may be given by name.
+    def mj_step(m: Any, d: Any, nstep: int = 1) -> None:
+        mujoco_calls.mj_step(m, d, nstep, **options)
+
+    def mj_step1(m: Any, d: Any) -> None:
+        mujoco_calls.mj_step1(m, d)
+
+    def mj_step2(m: Any, d: Any) -> None:
+        mujoco_calls.mj_step2(m, d, **options)
+
+    def mj_forward(m: Any, d: Any) -> None:
+        mujoco_calls.mj_forward(m, d, **options)
+
+    return Patch({function.__name__: function for function in (mj_step, mj_step1, mj_step2, mj_forward)})

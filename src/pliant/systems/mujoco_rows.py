@@ -110,12 +110,18 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
 
 
 def _by_reference(twin: Any, data: Any, laws: "Laws", efc: Efc) -> None:
-    """The spring that MuJoCo's reference stands for: k d^2 / a and b d / a, a the row's G inv(M) G'."""
+    """The springs that MuJoCo's references stand for.
+
+    compliance="model": f = -(k d r + b v) / R at the end of the step. Direct format: k and b times the effective
+    inertia 1 / a of the row, a = G inv(M) G'.
+    """
+    if laws.by_reference:
+        k, b, d = data.efc_KBIP[:, 0], data.efc_KBIP[:, 1], data.efc_KBIP[:, 2]
+        efc.law[:, STIFFNESS], efc.law[:, DAMPING] = k * d / data.efc_R, b / data.efc_R
+        return
     mj = mujoco()
     unit, row, half = np.zeros(data.nefc), np.zeros(twin.nv), np.zeros(twin.nv)
-    for i in range(data.nefc):
-        if not (laws.by_reference or np.isnan(efc.law[i, STIFFNESS])):
-            continue
+    for i in np.flatnonzero(np.isnan(efc.law[:, STIFFNESS])):
         unit[:] = 0.0
         unit[i] = 1.0
         mj.mj_mulJacTVec(twin, data, row, unit)

@@ -56,6 +56,7 @@ class Passive:
         limited = model.actuator_forcelimited[self.owner].astype(bool)
         self.lower = np.where(limited, model.actuator_forcerange[self.owner, 0], -np.inf)
         self.upper = np.where(limited, model.actuator_forcerange[self.owner, 1], np.inf)
+        self._tendon_ranges(model)
         self.drag = bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
         # Most springs and dampers are linear: their slopes are known once and for all.
         self.curved = bool(self.damping_poly.any() or model.jnt_stiffnesspoly.any())
@@ -79,6 +80,18 @@ class Passive:
         if self.dampers:
             D[:] = _slope(self.damping, self.damping_poly, np.abs(qvel))
         return K, D
+
+    def _tendon_ranges(self, model: Any) -> None:
+        """The range that a tendon sets to its actuator's force; actuators that share one keep MuJoCo's forces."""
+        on = model.actuator_trntype == mujoco().mjtTrn.mjTRN_TENDON
+        for a in np.flatnonzero(on):
+            tendon, out = model.actuator_trnid[a, 0], model.actuator_outadr[a]
+            if not model.tendon_actfrclimited[tendon]:
+                continue
+            if np.count_nonzero(on & (model.actuator_trnid[:, 0] == tendon)) > 1:
+                self.feels[out] = False
+            low, high = model.tendon_actfrcrange[tendon]
+            self.lower[out], self.upper[out] = max(self.lower[out], low), min(self.upper[out], high)
 
     def _inherit(self, model: Any) -> None:
         """Dampers of actuators, which act on their joint or tendon."""
@@ -107,6 +120,7 @@ class Smooth(NamedTuple):
     damping: Array  # (nv,) D of joints
     tendons: list[tuple[int, float]]  # per extra row from the first on: which, and the force that was taken out
     actuators: Array  # outputs of the extra rows after those
+    taken: Array  # their forces that were taken out
     implicit: bool  # whether joints have springs or dampers
 
 
@@ -117,11 +131,11 @@ def smooth(passive: Passive, model: Any, twin: Any, data: Any) -> Smooth:
     force = data.qfrc_smooth - h * K * data.qvel if passive.implicit else data.qfrc_smooth.copy()
     rows = _Rows()
     tendons = _tendons(passive, model, data, rows, force) if len(passive.tendons) else []
-    actuators = _actuators(passive, model, twin, data, rows, force) if passive.actuated else NONE
+    actuators, taken = _actuators(passive, model, twin, data, rows, force) if passive.actuated else (NONE, NO_FORCE)
     if passive.drag:
         _drag(model, data, rows)
     more = h * D + h * h * K if passive.curved else passive.more
-    return Smooth(more, force, rows.extra(), K, D, tendons, actuators, passive.implicit)
+    return Smooth(more, force, rows.extra(), K, D, tendons, actuators, taken, passive.implicit)
 
 
 class _Rows:
@@ -149,6 +163,7 @@ class _Rows:
 
 
 NONE: Final = np.zeros(0, np.int64)
+NO_FORCE: Final = np.zeros(0)
 NOTHING: Final = Extra(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
 
 
@@ -182,28 +197,31 @@ def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array)
     return kept
 
 
-def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> Array:
-    """Rows for every output whose force falls with its length or velocity; returns which."""
+def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> tuple[Array, Array]:
+    """Rows for every output whose force falls with its length or velocity; returns which, and what they replace."""
     h = model.opt.timestep
-    given, free, K, B = _slopes(model, twin, data)
+    free, K, B = _slopes(model, twin, data)
     with_row: list[int] = []
+    taken: list[float] = []
     for a in np.flatnonzero(passive.feels & ((K > 0.0) | (B > 0.0))):
         part = slice(data.moment_rowadr[a], data.moment_rowadr[a] + data.moment_rownnz[a])
         idx, val = data.moment_colind[part], data.actuator_moment[part]
-        bounds = _bounds(passive, model, data, int(a), idx, val)
-        if bounds is None or not len(idx):
+        found = _bounds(passive, model, data, int(a), idx, val)
+        if found is None or not len(idx):
             continue
+        *bounds, there = found
         S = h * K[a] + B[a]
         kind = CLIPPED if np.isfinite(bounds).any() else BILATERAL
         rows.add(idx, val, kind, K=K[a], B=B[a], offset=-(free[a] + B[a] * data.actuator_velocity[a]) / S,
                  lower=bounds[0], upper=bounds[1])  # fmt: skip
-        np.subtract.at(force, idx, val * given[a])
+        np.subtract.at(force, idx, val * there)
         with_row.append(int(a))
-    return np.array(with_row, np.int64)
+        taken.append(there)
+    return np.array(with_row, np.int64), np.array(taken)
 
 
-def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array, Array]:
-    """(forces as they are, without their ranges, K, B), each (nout,): MuJoCo's own, differenced."""
+def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array]:
+    """(forces without their ranges, K, B), each (nout,): MuJoCo's own, differenced."""
     mj = mujoco()
     given, total, rate = data.actuator_force.copy(), data.qfrc_actuator.copy(), data.act_dot.copy()
 
@@ -219,21 +237,26 @@ def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array, Arra
         slopes.append(np.maximum(-(forces() - free) / DIFFERENCE, 0.0))
         state[:] = kept
     data.actuator_force[:], data.qfrc_actuator[:], data.act_dot[:] = given, total, rate
-    return given, free, slopes[0], slopes[1]
+    return free, slopes[0], slopes[1]
 
 
-def _bounds(passive: Passive, model: Any, data: Any, a: int, idx: Array, val: Array) -> tuple[float, float] | None:
-    """The range of an output's force, that of its joint included; None where other outputs share the joint's."""
-    low, high = float(passive.lower[a]), float(passive.upper[a])
+def _bounds(
+    passive: Passive, model: Any, data: Any, a: int, idx: Array, val: Array
+) -> tuple[float, float, float] | None:
+    """The range of an output's force, that of its joint included, and its force in qfrc_actuator, which is within that
+    of the joint; None where other outputs share the joint's, or the ranges have nothing in common."""
+    low, high, there = float(passive.lower[a]), float(passive.upper[a]), float(data.actuator_force[a])
     for dof, gear in zip(idx, val, strict=True):
         joint = model.dof_jntid[dof]
         if not model.jnt_actfrclimited[joint] or gear == 0.0:
             continue
         if len(idx) > 1 or np.count_nonzero(data.moment_colind[data.moment_rowadr[0] :] == dof) > 1:
             return None
-        ends = sorted(model.jnt_actfrcrange[joint] / gear)
+        weight = data.qfrc_gravcomp[dof] if model.jnt_actgravcomp[joint] else 0.0  # counts with the actuators
+        ends = sorted((model.jnt_actfrcrange[joint] - weight) / gear)
         low, high = max(low, float(ends[0])), min(high, float(ends[1]))
-    return low, high
+        there = float(data.qfrc_actuator[dof] - weight) / gear
+    return (low, high, there) if low <= high else None
 
 
 def _drag(model: Any, data: Any, rows: _Rows) -> None:

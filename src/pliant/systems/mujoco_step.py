@@ -15,7 +15,7 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import Laws
+from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import Mass, Rows, read_rows
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -48,8 +48,9 @@ class Stepper:
         check(model)
         self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
         self.ignored = say_ignored(model, compliance)
-        self._materials, self._compliance = dict(materials or {}), compliance
+        self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
+        self._behind = False
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -66,9 +67,13 @@ class Stepper:
 
     def refresh(self, model: Any, data: Any) -> None:
         """Take over what the user has written; refuse what cannot be stepped."""
-        if self._twin.follow():
+        if self._twin.follow() or self._behind:
+            self._behind = True  # until nothing is refused
             check(model)
             self._derive(model)
+            self._behind = False
+        if not isinstance(data, mujoco().MjData):
+            raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
         if data.signature != model.signature or len(data.qpos) != model.nq:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"

@@ -35,20 +35,21 @@ def check(model: Any) -> None:
 def say_ignored(model: Any, compliance: str) -> list[str]:
     """Names of the settings that differ from MuJoCo's defaults and have no effect; logged once per model."""
     mj = mujoco()
-    plain = _plain()
+    # Defaults without compiling a model, which would call the user's callbacks.
+    option, geom = mj.MjOption(), mj.MjSpec().worldbody.add_geom()
     options = ["integrator", "solver", "cone", "impratio", "iterations", "tolerance", "ls_iterations",
                "ls_tolerance", "noslip_iterations", "noslip_tolerance"]  # fmt: skip
-    found = [f"option {name}" for name in options if getattr(model.opt, name) != getattr(plain.opt, name)]
+    found = [f"option {name}" for name in options if getattr(model.opt, name) != getattr(option, name)]
     if compliance != "model":
         for name in ("geom_solref", "geom_solimp", "pair_solref", "pair_solimp", "jnt_solref", "jnt_solimp",
                      "eq_solref", "eq_solimp", "tendon_solref_lim", "tendon_solimp_lim"):  # fmt: skip
             given = getattr(model, name)
             used = given[:, 0] < 0.0 if name in ("jnt_solref", "eq_solref", "tendon_solref_lim") else False
-            default = plain.geom_solref[0] if "solref" in name else plain.geom_solimp[0]
+            default = geom.solref if "solref" in name else geom.solimp
             if np.any((given != default).any(axis=1) & ~np.broadcast_to(used, len(given))):
                 found.append(name)
-    for name in ("dof_solref", "dof_solimp", "tendon_solref_fri", "tendon_solimp_fri"):
-        default = plain.geom_solref[0] if "solref" in name else plain.geom_solimp[0]
+    for name in ("dof_solref", "dof_solimp", "tendon_solref_fri", "tendon_solimp_fri") if compliance != "model" else ():
+        default = geom.solref if "solref" in name else geom.solimp
         if np.any(getattr(model, name) != default):
             found.append(name)
     if int(model.opt.enableflags) & getattr(mj.mjtEnableBit, "mjENBL_SPECULATIVE", 0):
@@ -56,7 +57,3 @@ def say_ignored(model: Any, compliance: str) -> list[str]:
     if found:
         _log.info("pliant does not use these settings of the model: %s", ", ".join(found))
     return found
-
-
-def _plain() -> Any:
-    return mujoco().MjModel.from_xml_string('<mujoco><worldbody><geom size="1"/></worldbody></mujoco>')

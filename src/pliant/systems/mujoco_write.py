@@ -84,7 +84,7 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
             passive[idx] += more
         elif e < tendons + actuators:
             a = found.actuators[e - tendons]
-            actuator[idx] += val * (extra[e] - data.actuator_force[a])
+            actuator[idx] += val * (extra[e] - found.taken[e - tendons])
             data.actuator_force[a] = extra[e]
         else:
             data.qfrc_fluid[idx] += val * extra[e]
@@ -162,6 +162,7 @@ def _number(
         pushes = head[c] >= 0 and force[head[c]] != 0.0
         if open_[c] and not pushes:
             exclude[c] = 1
+            head[c] = -1
             allowed = pairs[c] if pairs.size else gap[geom[c, 0]] + gap[geom[c, 1]]
             if dist[c] >= margin[c] + allowed:
                 number[c] = -1
