@@ -51,8 +51,9 @@ class Limits(NamedTuple):
 class Reach:
     """The gaps and margins of a twin, as the user set them and as the step needs them."""
 
-    def __init__(self, model: Any, twin: Any) -> None:
-        self._twin = twin
+    def __init__(self, model: Any, twin: Any, *, limits: bool) -> None:
+        """limits: False leaves their margins alone, on which MuJoCo's references depend."""
+        self._twin, self._wide = twin, limits
         self.geom_gap, self.pair_gap = model.geom_gap.copy(), model.pair_gap.copy()
         self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
         self._h = float(model.opt.timestep)
@@ -64,7 +65,8 @@ class Reach:
             ))
         )  # fmt: skip
         joints = ("jnt_type", "jnt_dofadr", "jnt_qposadr", "jnt_range")
-        self._limits = Limits(np.flatnonzero(model.jnt_limited), *(getattr(model, name).copy() for name in joints))
+        limited = np.flatnonzero(model.jnt_limited) if limits else np.zeros(0, np.int64)
+        self._limits = Limits(limited, *(getattr(model, name).copy() for name in joints))
         self._strings = np.flatnonzero(model.tendon_limited)
         # Adhesion actuators count the contacts within the gap: theirs stays as it is.
         self._fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
@@ -87,6 +89,8 @@ class Reach:
             self._moving, self._fall, self.geom_gap, model.geom_margin, self.pair_gap, self._fixed,
             self._speed, s.geom_gap, s.pair_gap, s.body_margin, self._way,
         )  # fmt: skip
+        if not self._wide:
+            return
         widen_limits(self._h, self._limits, faster, self.joint_margin, s.jnt_margin)
         if not len(self._strings):
             return

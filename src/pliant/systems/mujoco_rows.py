@@ -121,14 +121,15 @@ def _by_reference(twin: Any, data: Any, laws: "Laws", efc: Efc) -> None:
         return
     mj = mujoco()
     unit, row, half = np.zeros(data.nefc), np.zeros(twin.nv), np.zeros(twin.nv)
-    for i in np.flatnonzero(np.isnan(efc.law[:, STIFFNESS])):
+    for i in np.flatnonzero(efc.law[:, STIFFNESS] < 0.0):
         unit[:] = 0.0
         unit[i] = 1.0
         mj.mj_mulJacTVec(twin, data, row, unit)
         mj.mj_solveM(twin, data, half[None], row[None])
         a = float(row @ half)
-        k, b, d, _ = data.efc_KBIP[i]
-        efc.law[i, STIFFNESS], efc.law[i, DAMPING] = (k * d * d / a, b * d / a) if a > 0.0 else (0.0, 0.0)
+        inertia = 1.0 / a if a > 0.0 else 0.0
+        efc.law[i, STIFFNESS] *= -inertia
+        efc.law[i, DAMPING] *= inertia
 
 
 @kernel

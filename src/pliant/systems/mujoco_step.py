@@ -40,6 +40,10 @@ class Assembled(NamedTuple):
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
 
+    @property
+    def flat(self) -> Flat:
+        return self.step.flat
+
 
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
@@ -58,7 +62,7 @@ class Stepper:
         self.laws = Laws(model, self._materials, self._compliance)
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
-        self._reach = Reach(model, self._twin.model)
+        self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
         self._place = tuple(getattr(model, name).copy() for name in ("D_rownnz", "D_rowadr", "D_colind", "mapM2D"))
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
         self._still = np.zeros(model.nv)
@@ -200,7 +204,7 @@ class Stepper:
         pairs = {pair: c for pair, c in _open_pairs(data, step.open, answer.force).items()
                  if self._reach.bent(*pair)}  # fmt: skip
         heads = {pair: data.contact.efc_address[contacts] for pair, contacts in pairs.items()}
-        flat = step.step.flat
+        flat = step.flat
         value = flat.value.copy()
         value[np.concatenate(list(heads.values()))] = NEVER
         loose = solve_flat(flat._replace(value=value), solver, flat.velocity)

@@ -58,7 +58,7 @@ class MujocoSystem:
             raise InputError(f"step is {step!r}, the model's timestep {self.model.opt.timestep!r}: set model.opt.timestep")
         assembled = self._assembled(time, q, v)
         self._last = None if assembled.shift is None else (np.array(q), assembled.shift)
-        flat = assembled.step.flat
+        flat = assembled.flat
         mass = sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(len(v), len(v)))
         return StepProblem(mass, v, flat.force, step, _constraints(flat, assembled))
 
@@ -124,7 +124,7 @@ def load(
 
 def _groups(assembled: Assembled) -> dict[str, list[int]]:
     """Blocks of the flat record by what they become; equalities by themselves, since phi is known for them."""
-    flat = assembled.step.flat
+    flat = assembled.flat
     equalities = int(np.count_nonzero(assembled.rows.efc.type == EQUALITY))
     groups: dict[str, list[int]] = {}
     for b in range(len(flat.block_ptr) - 1):
