@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -220,7 +222,15 @@ print("alive")
 
 def test_an_arena_that_is_too_small_is_an_exception(tmp_path):
     """Not the end of the process, and not a step without its contacts."""
-    done = subprocess.run([sys.executable, "-c", ARENA], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    source = str(Path(pliant.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", ARENA],
+        cwd=tmp_path,  # where MuJoCo leaves its log
+        env=os.environ | {"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stdout.splitlines()
     assert last == "alive"
