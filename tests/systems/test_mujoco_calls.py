@@ -124,7 +124,7 @@ def test_counts_of_steps_are_whole_numbers(count):
     assert data.time == 0.0
 
 
-@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step2, pliant.mj_forward])
+@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step1, pliant.mj_step2, pliant.mj_forward])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl"])
 def test_numbers_that_are_not_finite_are_refused_by_name(name, value, call):

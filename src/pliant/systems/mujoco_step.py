@@ -39,6 +39,18 @@ class Assembled(NamedTuple):
     shift: Array | None
 
 
+def check_finite(data: Any) -> None:
+    """Raise InputError for a state or controls with nan or inf."""
+    for name in ("qpos", "qvel", "ctrl"):
+        array = getattr(data, name)
+        if not np.isfinite(array).all():
+            where = int(np.argmax(~np.isfinite(array)))
+            raise InputError(
+                f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
+                "mujoco.mj_resetData starts afresh"
+            )
+
+
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
 
@@ -73,14 +85,7 @@ class Stepper:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
             )
-        for name in ("qpos", "qvel", "ctrl"):
-            array = getattr(data, name)
-            if not np.isfinite(array.sum()) and not np.isfinite(array).all():
-                where = int(np.argmax(~np.isfinite(array)))
-                raise InputError(
-                    f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
-                    "mujoco.mj_resetData starts afresh"
-                )
+        check_finite(data)
 
     def forward(self, model: Any, data: Any, solver: Formulation | None, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
