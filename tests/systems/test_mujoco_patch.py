@@ -190,7 +190,7 @@ def test_models_of_the_control_suite_run():
         for _ in range(200):
             data.ctrl[:] = rng.uniform(-1.0, 1.0, model.nu)
             pliant.mj_step(model, data)
-        assert np.isfinite(data.qpos).all() and np.abs(data.qvel).max() < 1e3, path
+        assert np.isfinite(data.qpos).all() and np.abs(data.qvel).max(initial=0.0) < 1e3, path
         ran += 1
     assert ran >= 12
 
