@@ -34,8 +34,10 @@ def hinge(name: str = "a", axis: str = "0 1 0", more: str = "") -> str:
 
 
 def start(model: Any, qvel: Any = None, qpos: Any = None) -> Any:
-    """A mujoco.MjData, with the velocity and position given."""
+    """A mujoco.MjData at the first keyframe, if there is one; with the velocity and position given."""
     data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
     if qvel is not None:
         data.qvel[:] = qvel
     if qpos is not None:
@@ -59,13 +61,14 @@ def dropped(**option: str) -> Any:
 
 def limited(**option: str) -> Any:
     """Joints and tendons at their limits."""
-    arm = f"""<body><joint name="a" axis="0 1 0" range="-.5 .1"/><geom type="capsule" size=".03" fromto="0 0 0 .4 0 0"/>
-      <site name="s1" pos=".2 0 .05"/><body pos=".4 0 0"><joint name="b" type="slide" axis="1 0 0" range="-.1 .02"/>
+    arm = f"""<body><joint name="a" axis="0 1 0" range="-.5 .0005"/><geom type="capsule" size=".03" fromto="0 0 0 .4 0 0"/>
+      <site name="s1" pos=".2 0 .05"/><body pos=".4 0 0"><joint name="b" type="slide" axis="1 0 0" range="-.1 .0002"/>
       <geom type="box" size=".05 .05 .05"/><site name="s2" pos="0 0 .1"/>
       <body pos="0 .3 0"><joint name="c" type="ball" range="0 .3"/><geom type="capsule" size=".03" fromto="0 0 0 0 .3 0"/>
       </body></body></body><site name="s0" pos="-.1 0 .3"/>"""
-    strings = """<tendon><spatial name="rope" range="0 .9"><site site="s0"/><site site="s1"/><site site="s2"/></spatial>
-      <fixed name="sum" range="-.3 .05"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed></tendon>"""
+    strings = """<tendon><spatial name="rope" range="0 .5967"><site site="s0"/><site site="s1"/><site site="s2"/></spatial>
+      <fixed name="sum" range="-.3 .0006"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed></tendon>
+      <keyframe><key qpos="0 0 .98877 .14944 0 0"/></keyframe>"""
     return build(arm, rest=strings, **option)
 
 
@@ -118,7 +121,7 @@ def everything(**option: str) -> Any:
 ZOO = {"dropped": dropped, "limited": limited, "tied": tied, "rubbing": rubbing, "everything": everything}
 
 
-SHAKES = {"dropped": 1e-2, "limited": 0.3, "tied": 0.1, "rubbing": 0.3, "everything": 2e-2}  # [m, rad] to shake them by
+SHAKES = {"dropped": 1e-2, "limited": 1e-3, "tied": 0.1, "rubbing": 0.3, "everything": 2e-2}  # [m, rad] to shake them by
 
 
 def shake(model: Any, data: Any, seed: int, *, size: float = 0.01, speed: float = 0.1) -> None:

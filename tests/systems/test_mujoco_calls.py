@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -122,7 +124,7 @@ def test_counts_of_steps_are_whole_numbers(count):
     assert data.time == 0.0
 
 
-@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step2, pliant.mj_forward])
+@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step1, pliant.mj_step2, pliant.mj_forward])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl"])
 def test_numbers_that_are_not_finite_are_refused_by_name(name, value, call):
@@ -220,7 +222,15 @@ print("alive")
 
 def test_an_arena_that_is_too_small_is_an_exception(tmp_path):
     """Not the end of the process, and not a step without its contacts."""
-    done = subprocess.run([sys.executable, "-c", ARENA], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    source = str(Path(pliant.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", ARENA],
+        cwd=tmp_path,  # where MuJoCo leaves its log
+        env=os.environ | {"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stdout.splitlines()
     assert last == "alive"

@@ -150,3 +150,25 @@ def test_joints_stop_at_their_limits(speed):
         assert max(data.qpos[0], data.qpos[1], angle) < 0.5 + 1e-3
         assert data.qvel[:2].min() > -1e-3 * speed
     np.testing.assert_allclose([data.qpos[0], data.qpos[1], angle], 0.5, atol=1e-2)
+
+
+# At the cone of a ball's limit, whose normal turns with the ball: what goes beyond it along the tangent is thrown back.
+NARROW = [
+    pytest.param(reach, speed, step, marks=[pytest.mark.xfail(reason="the limit turns faster than the step sees")] if bad else [])
+    for reach, speed, step, bad in (
+        (1.0, 10.0, 0.01, False), (0.3, 1.0, 0.01, False), (0.3, 10.0, 0.01, True), (0.1, 1.0, 0.01, True),
+        (0.1, 1.0, 0.002, False), (0.01, 1.0, 0.002, False), (0.01, 10.0, 0.002, True), (0.001, 0.1, 0.002, True),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reach", "speed", "step"), NARROW)
+def test_narrow_limits_of_balls_do_not_gain_energy(reach, speed, step):
+    rod = '<joint type="ball" range="0 {}"/><geom type="capsule" size=".03" fromto="0 0 0 0 .3 0" mass="1"/>'
+    model = build(f"<body>{rod.format(reach)}</body>", option=f'timestep="{step}"', flags='energy="enable"')
+    data = start(model, [speed, 0.5 * speed, 0.3 * speed])
+    mujoco.mj_forward(model, data)
+    before = data.energy[1]
+    for _ in range(400):
+        pliant.mj_step(model, data)
+        assert data.energy[1] < 2.0 * before + WEIGHT * 0.3

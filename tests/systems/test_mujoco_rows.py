@@ -22,7 +22,7 @@ from pliant.systems.mujoco_rows import (
 from pliant.systems.mujoco_step import Assembled, Stepper
 from tests.support.models import SHAKES, ZOO, body, build, shake, start
 
-SEEDS = range(3)
+SEEDS = [1, 2, 3]
 # An open contact may carry noise of up to 1e-14 of its largest entry, which is taken out.
 SAME = {"rtol": 0.0, "atol": 1e-12}
 

@@ -41,7 +41,8 @@ def set_mass(model: Any) -> None:
 
 
 def move_geom(model: Any) -> None:
-    model.geom_pos[1:] += [0.0, 0.0, -0.005]
+    for i in range(4):
+        model.geom(f"foot{i}").pos[2] -= 0.03
 
 
 def turn_off(name: str) -> Any:

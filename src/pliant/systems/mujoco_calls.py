@@ -17,7 +17,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import checked
 from pliant.systems.mujoco_solve import Answer
-from pliant.systems.mujoco_step import Stepper
+from pliant.systems.mujoco_step import Stepper, check_finite
 
 _log = logging.getLogger("pliant")
 
@@ -85,7 +85,10 @@ def mj_step(
 
 def mj_step1(model: Any, data: Any) -> None:
     """mujoco.mj_step1, which computes no constraint force: all that comes before the controls are set."""
-    mujoco()._functions.mj_step1(model, data)  # not the name that patch_mujoco replaces
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    check_finite(data)  # MuJoCo would start afresh
+    mujoco()._functions.mj_step1(model, data)  # its own, also while mujoco.mj_step1 is ours
 
 
 def mj_step2(

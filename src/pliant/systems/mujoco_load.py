@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant.errors import FileError, InputError
+from pliant.errors import FileError, InputError, PliantError
 from pliant.systems.mujoco_door import mujoco
 
 _log = logging.getLogger("pliant")
@@ -56,7 +56,11 @@ def _read(source: Any) -> Any:
     if not path.is_file():
         raise FileError(f"{path}: there is no such file; give the path of an MJCF or URDF file, or its text")
     if path.suffix.lower() == ".urdf" or _is_urdf(path):
-        return _parse(path.read_text(), path.resolve().parent)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise FileError(f"{path}: this is not a text: {error}") from error
+        return _parse(text, path)
     try:
         return mujoco().MjSpec.from_file(str(path))
     except ValueError as error:
@@ -67,17 +71,20 @@ def _is_urdf(path: Path) -> bool:
     return path.suffix.lower() == ".xml" and b"<robot" in path.read_bytes()[:2000]
 
 
-def _parse(text: str, folder: Path | None) -> Any:
+def _parse(text: str, path: Path | None) -> Any:
+    name = path or "the text"
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise FileError(f"{folder or 'the text'}: this is not XML: {error}") from error
-    if root.tag == "robot":
-        text = _prepare(root, folder)
+        raise FileError(f"{name}: this is not XML: {error}") from error
     try:
+        if root.tag == "robot":
+            text = _prepare(root, None if path is None else path.resolve().parent)
         return mujoco().MjSpec.from_string(text)
     except ValueError as error:
-        raise FileError(f"MuJoCo cannot read the model: {error}") from error
+        if isinstance(error, PliantError):
+            raise
+        raise FileError(f"{name}: MuJoCo cannot read the model: {error}") from error
 
 
 def _prepare(root: ElementTree.Element, folder: Path | None) -> str:
@@ -129,7 +136,7 @@ def _mend_inertia(link: ElementTree.Element) -> bool:
     if a <= 0.0:
         least = max(1e-9, 1e-6 * c)
         for name, value in {"ixx": max(xx, least), "iyy": max(yy, least), "izz": max(zz, least)}.items():
-            inertia.set(name, repr(value))
+            inertia.set(name, repr(float(value)))
         for name in ("ixy", "ixz", "iyz"):
             inertia.set(name, "0")
     return bool(a <= 0.0 or a + b < c * (1.0 - 1e-9) or float(mass.get("value", 0.0)) <= 0.0)

@@ -45,6 +45,20 @@ class Assembled(NamedTuple):
         return self.step.flat
 
 
+def check_finite(data: Any) -> None:
+    """Raise InputError for a state or controls with nan or inf."""
+    if all_finite(data.qpos, data.qvel, data.ctrl):
+        return
+    for name in ("qpos", "qvel", "ctrl"):
+        array = getattr(data, name)
+        if not np.isfinite(array).all():
+            where = int(np.argmax(~np.isfinite(array)))
+            raise InputError(
+                f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
+                "mujoco.mj_resetData starts afresh"
+            )
+
+
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
 
@@ -82,16 +96,7 @@ class Stepper:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
             )
-        if all_finite(data.qpos, data.qvel, data.ctrl):
-            return
-        for name in ("qpos", "qvel", "ctrl"):
-            array = getattr(data, name)
-            if not np.isfinite(array).all():
-                where = int(np.argmax(~np.isfinite(array)))
-                raise InputError(
-                    f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
-                    "mujoco.mj_resetData starts afresh"
-                )
+        check_finite(data)
 
     def forward(self, model: Any, data: Any, solver: Formulation | None, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""

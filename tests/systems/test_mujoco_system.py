@@ -1,0 +1,143 @@
+"""A model as a System: the step as a value, and simulations that are those of mj_step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import pliant
+from tests.support.models import SHAKES, WEIGHT, ZOO, body, build, everything, hinge, shake, start, tied
+
+
+def shaken(name: str) -> tuple[Any, Any]:
+    model = ZOO[name]()
+    data = start(model)
+    shake(model, data, 2, size=SHAKES[name])
+    return model, data
+
+
+def system_of(model: Any, data: Any) -> pliant.MujocoSystem:
+    system = pliant.MujocoSystem(model)
+    system.data.qpos[:], system.data.qvel[:], system.data.ctrl[:] = data.qpos, data.qvel, data.ctrl
+    return system
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_problem_is_the_step_of_mj_step(name):
+    """Solved as a value it gives the velocity that mj_step gives."""
+    model, data = shaken(name)
+    system = system_of(model, data)
+    problem = system.problem(0.0, system.q, system.v, model.opt.timestep)
+    pliant.mj_step(model, data)
+    np.testing.assert_allclose(pliant.solve(problem).velocity, data.qvel, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["dropped", "limited", "rubbing"])
+def test_a_simulation_is_many_steps_of_mj_step(name):
+    """Where there are no equalities, which a simulation looks ahead of, and nothing is thrown out of another."""
+    model = ZOO[name]()
+    data = start(model)
+    shake(model, data, 2, size=1e-4)
+    system = system_of(model, data)
+    h = model.opt.timestep
+    found = pliant.simulate(system, system.q, system.v, duration=20 * h, step=h, drift="tangent")
+    pliant.mj_step(model, data, 20)
+    np.testing.assert_allclose(found.q[-1], data.qpos, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(found.v[-1], data.qvel, rtol=0.0, atol=1e-4)
+
+
+def test_it_is_a_system_with_named_constraints():
+    system = pliant.MujocoSystem(everything())
+    assert isinstance(system, pliant.System)
+    problem = system.problem(0.0, system.q, system.v, system.model.opt.timestep)
+    names = [constraint.name for constraint in problem.constraints]
+    assert "equality" in names and "contacts3" in names and len(set(names)) == len(names)
+    values = system.values(0.0, system.q)
+    assert len(values) == len(names)
+    for constraint, value in zip(problem.constraints, values, strict=True):
+        assert (value is None) == (constraint.name != "equality")
+
+
+def test_values_are_those_of_the_problem():
+    system = pliant.MujocoSystem(tied())
+    shake(system.model, system.data, 0, size=0.05)
+    problem = system.problem(0.0, system.q, system.v, system.model.opt.timestep)
+    (value,) = system.values(0.0, system.q)
+    np.testing.assert_array_equal(value, problem.constraints[0].value)
+
+
+def test_lookahead_keeps_equalities_closed():
+    """A pendulum of a free body pinned to the world, 10 ms: the pin stays put where a tangent step lets it drift."""
+    model = build(body('type="capsule" size=".03" fromto="0 0 0 .4 0 0" mass="1"', name="rod"), option='timestep=".01"',
+                  rest='<equality><connect body1="rod" anchor="-.1 0 0"/></equality>')  # fmt: skip
+    system = pliant.MujocoSystem(model)
+    worst = {}
+    for drift in ("auto", "tangent"):
+        found = pliant.simulate(system, system.q, system.v, duration=1.0, step=0.01, drift=drift)
+        worst[drift] = max(float(np.abs(system.values(0.0, q)[0]).max()) for q in found.q)
+    assert worst["auto"] < 1e-6 and worst["tangent"] > 10 * worst["auto"]
+
+
+def test_controls_of_the_data_act():
+    model = build(body('size=".1" mass="1"', joint='<joint name="x" type="slide" axis="1 0 0"/>'),
+                  rest='<actuator><motor joint="x"/></actuator>')  # fmt: skip
+    system = pliant.MujocoSystem(model)
+    system.data.ctrl[0] = 3.0
+    h = model.opt.timestep
+    _, v, _ = pliant.step(system, 0.0, system.q, system.v, h)
+    assert v[0] == pytest.approx(3.0 * h)
+    assert system.data.time == 0.0 and not system.data.qvel.any()  # the data only lends its inputs
+
+
+def test_evaluations_leave_the_data_alone():
+    model, data = shaken("everything")
+    system = system_of(model, data)
+    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
+    before, after = np.zeros(size), np.zeros(size)
+    mujoco.mj_getState(model, system.data, before, mujoco.mjtState.mjSTATE_INTEGRATION)
+    pliant.simulate(system, system.q, system.v, duration=10 * model.opt.timestep, step=model.opt.timestep)
+    mujoco.mj_getState(model, system.data, after, mujoco.mjtState.mjSTATE_INTEGRATION)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_a_step_is_a_function_of_the_state():
+    model, data = shaken("everything")
+    system = system_of(model, data)
+    first = system.problem(0.0, system.q, system.v, model.opt.timestep)
+    system.problem(0.0, np.array(start(model).qpos), np.zeros(model.nv), model.opt.timestep)
+    again = system.problem(0.0, system.q, system.v, model.opt.timestep)
+    assert pliant.solve(first).velocity.tobytes() == pliant.solve(again).velocity.tobytes()
+
+
+def test_energies_are_those_of_the_model():
+    model = build(body('size=".1" mass="2"', "0 0 3"))
+    system = pliant.MujocoSystem(model)
+    found = system.energy(0.0, system.q, np.array([0.0, 0.0, 4.0, 0.0, 0.0, 0.0]))
+    assert found["kinetic"] == pytest.approx(16.0) and found["potential"] == pytest.approx(2 * WEIGHT * 3)
+
+
+def test_free_bodies_go_where_their_average_velocity_leads():
+    model = build('<body><freejoint/><inertial pos=".1 0 0" mass="6" diaginertia="1 2 3"/><geom size=".01" mass="0"/></body>',
+                  option='timestep=".01" gravity="0 0 0"')  # fmt: skip
+    v = np.array([0.0, 0.0, 0.0, 3.0, 20.0, 5.0])
+    data = start(model, v)
+    system = pliant.MujocoSystem(model)
+    found = pliant.simulate(system, system.q, v, duration=0.5, step=0.01)
+    pliant.mj_step(model, data, 50)
+    np.testing.assert_allclose(found.q[-1], data.qpos, rtol=0.0, atol=1e-9)
+
+
+def test_wrong_arguments_are_named():
+    system = pliant.MujocoSystem(build(body('size=".1"', joint=hinge())))
+    h = system.model.opt.timestep
+    with pytest.raises(pliant.InputError, match=r"set model\.opt\.timestep"):
+        system.problem(0.0, system.q, system.v, 2 * h)
+    with pytest.raises(pliant.InputError, match=r"shapes \(1,\) and \(1,\)"):
+        system.problem(0.0, np.zeros(2), system.v, h)
+    with pytest.raises(pliant.InputError, match=r"data\.qvel must be finite"):
+        system.problem(0.0, system.q, np.array([np.nan]), h)
+    with pytest.raises(pliant.InputError, match=r"got str; pliant\.load reads files"):
+        pliant.MujocoSystem("model.xml")
