@@ -25,7 +25,12 @@ class Fronts(NamedTuple):
 @kernel
 def single_front(nv: int) -> Fronts:
     """Everything in one front, in the given order: plain dense algebra."""
-    row_ptr, row, width, parent = np.zeros(2, np.int64), np.empty(nv, np.int64), np.empty(1, np.int64), np.empty(1, np.int64)
+    row_ptr, row, width, parent = (
+        np.zeros(2, np.int64),
+        np.empty(nv, np.int64),
+        np.empty(1, np.int64),
+        np.empty(1, np.int64),
+    )
     row_ptr[1], width[0], parent[0] = nv, nv, -1
     for j in range(nv):
         row[j] = j

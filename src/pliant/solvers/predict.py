@@ -35,7 +35,6 @@ from pliant.solvers.rows import (
 from pliant.solvers.stages import LEAST
 from pliant.solvers.whiten import Inertia
 
-
 OPENING = 0.5  # of the rate at which it would close, up to which a row counts as closed
 LESS, MORE = 0.2, 2.0  # of what would stop it alone
 SLIDING = 1e-3  # of the largest change of a rate in the step, above which a contact slides

@@ -1,11 +1,9 @@
 """Where the law of each of MuJoCo's rows comes from.
 
-| row                          | law                                                                                  |
-|------------------------------|--------------------------------------------------------------------------------------|
-| contact                      | the laws named for its two geoms, in series; one if only one is named; else `CONTACT` |
-| limit, equality              | named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID` |
-| dry friction                 | a damper of `RIGID` N s/m within the range of the friction                            |
-| any, with compliance="model" | the spring of its `solref` and `solimp`: k d^2 and b d times the row's effective inertia |
+contact          the laws named for its two geoms, in series; one if only one is named; else `CONTACT`
+limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`
+dry friction     a damper of `RIGID` N s/m within the range of the friction
+any              with compliance="model": the spring of its `solref` and `solimp`, (k d r + b v) / R
 """
 
 from __future__ import annotations
@@ -110,7 +108,9 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
     if any(sign in pattern for sign in "*?["):
         there = there[:1]  # a glob without a prefix means geoms, and what else there is only where no geom matches
     elif len(there) > 1:
-        raise InputError(f"materials: {key!r} is the name of several things; write {there[0]}:{key} or {there[1]}:{key}")
+        raise InputError(
+            f"materials: {key!r} is the name of several things; write {there[0]}:{key} or {there[1]}:{key}"
+        )
     return there[0], hits[there[0]]
 
 
@@ -132,7 +132,7 @@ def row_laws(
         elif t == LIMIT_TENDON:
             copy(tendon[k], law[i])
             margin[i] = tendon_margin[k]
-        elif t == FRICTIONLESS or t == ELLIPTIC:
+        elif t in (FRICTIONLESS, ELLIPTIC):
             _pair_law(geom, pair[k, 0], pair[k, 1], law[i])
         else:
             law[i, DAMPING] = RIGID

@@ -49,8 +49,8 @@ class Patch:
 
 def _no_rollout(*_: Any, **__: Any) -> None:
     raise PliantError(
-        "mujoco.rollout.rollout steps with MuJoCo's own forces, which patch_mujoco does not allow: step each state with "
-        "mujoco.mj_step, which is ours, or close the patch"
+        "mujoco.rollout.rollout steps with MuJoCo's own forces, which patch_mujoco does not allow: step each state "
+        "with mujoco.mj_step, which is ours, or close the patch"
     )
 
 

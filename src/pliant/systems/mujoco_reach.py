@@ -106,7 +106,7 @@ class Reach:
         self._twin.jnt_margin[:], self._twin.tendon_margin[:] = self.joint_margin, self.tendon_margin
 
     def outrun(self, data: Any, v: Array) -> bool:
-        """Whether a step with v goes further than is covered, and to a limit or with a geom: thrown by an impact, say."""
+        """Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say."""
         return bool(
             outruns(
                 self._h, self._tree, self._limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
@@ -206,10 +206,10 @@ def outruns(
                 return True
     speed = np.zeros(moving.size)
     geom_speeds(tree, cdof, com, xpos, v, speed)
+    worst = 0.0
     for g in range(speed.size):
-        if h * speed[g] * moving[g] > way[g]:
-            return True
-    return False
+        worst = max(worst, h * speed[g] * moving[g] - way[g])
+    return worst > 0.0
 
 
 @kernel

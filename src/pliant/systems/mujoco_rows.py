@@ -98,9 +98,10 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
         mj.mj_mulJacVec(twin, data, offset, data.qvel)
         offset = data.efc_vel - offset
     sparse = mj.mj_isSparse(twin)
-    pointers = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (NO_INTS, NO_INTS, NO_INTS)
+    none = NO_INTS, NO_INTS, NO_INTS
+    nnz, adr, ind = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else none
     efc = Efc(
-        type, id, data.efc_J.reshape(-1), *pointers, data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law
+        type, id, data.efc_J.reshape(-1), nnz, adr, ind, data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law
     )
     if left or laws.by_reference:
         _by_reference(twin, data, laws, efc)
@@ -152,11 +153,11 @@ def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc,
         K[i], B[i] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
         if t == EQUALITY:
             kind[i], value[i] = BILATERAL, efc.pos[i]
-        elif t == FRICTION_DOF or t == FRICTION_TENDON:
+        elif t in (FRICTION_DOF, FRICTION_TENDON):
             kind[i], lower[i], upper[i] = CLIPPED, -efc.friction[i], efc.friction[i]
         else:
             kind[i], value[i], lower[i] = UNILATERAL, efc.pos[i] - efc.margin[i], 0.0
-        if t == FRICTIONLESS or t == ELLIPTIC:
+        if t in (FRICTIONLESS, ELLIPTIC):
             c = efc.id[i]
             exponent[i], dissipation[i] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
             if touch.adhesion[c] > 0.0 and K[i] > 0.0:

@@ -174,9 +174,10 @@ def _selected(flat: Flat, kept: Ints) -> Flat:
     return Flat(
         flat.step, flat.mass_ptr, flat.mass_idx, flat.mass_val, flat.velocity, flat.force, jac_ptr, jac_idx, jac_val,
         block_ptr[: blocks + 1].copy(), _ints(flat.kind, kept), _floats(flat.value, kept), _floats(flat.offset, kept),
-        _floats(flat.stiffness, kept), _floats(flat.damping, kept), _floats(flat.exponent, kept), _floats(flat.dissipation, kept),
-        _floats(flat.lower, kept), _floats(flat.upper, kept), _floats(flat.friction, kept), _floats(flat.curvature, kept),
-        _ints(flat.constraint, kept), _ints(flat.ids, kept),
+        _floats(flat.stiffness, kept), _floats(flat.damping, kept), _floats(flat.exponent, kept),
+        _floats(flat.dissipation, kept), _floats(flat.lower, kept), _floats(flat.upper, kept),
+        _floats(flat.friction, kept), _floats(flat.curvature, kept), _ints(flat.constraint, kept),
+        _ints(flat.ids, kept),
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ class Stepper:
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
         self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
-        self._place = tuple(getattr(model, name).copy() for name in ("D_rownnz", "D_rowadr", "D_colind", "mapM2D"))
+        self._pattern = (model.D_rownnz.copy(), model.D_rowadr.copy(), model.D_colind.copy(), model.mapM2D.copy())
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
         self._still = np.zeros(model.nv)
         self._shift: Array | None = None  # of the last forward, for the advance
@@ -138,7 +138,7 @@ class Stepper:
         rows = read_rows(self._twin.model, data, self.laws, self._reach)
         step = Step(
             model.opt.timestep,
-            Mass(data.M, *self._place, found.more),
+            Mass(data.M, *self._pattern, found.more),
             data.qvel.copy(),
             found.force if push is None else found.force + push,
             self._still if shift is None else shift,
@@ -175,9 +175,7 @@ class Stepper:
         turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
         return (push, shift) if turns else (None, None)
 
-    def _solve(
-        self, model: Any, data: Any, solver: Formulation, step: Assembled
-    ) -> tuple[Answer, Assembled]:
+    def _solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
         """Solve; look again for what the step brings within reach by what it does."""
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
@@ -197,10 +195,8 @@ class Stepper:
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, open_, step.smooth)
 
-    def _follow_open(
-        self, model: Any, data: Any, solver: Formulation, step: Assembled, answer: Answer
-    ) -> Answer:
-        """Solve again where open contacts that receive a force do not touch, or touch at another time than they seem to.
+    def _follow_open(self, model: Any, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> Answer:
+        """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
 
         Geoms are followed on their way without these contacts; gaps shrink or grow as the time of their touch does.
         """

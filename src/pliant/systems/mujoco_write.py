@@ -26,8 +26,8 @@ def transfer(
 ) -> None:  # fmt: skip
     """Forces of rows with elliptic cones into rows of the user's layout, which are some of them in the same order.
 
-    number: (contacts before,) their number now, -1 if dropped. A pyramid's edges carry the normal force in equal shares,
-    and half of +-f_k / mu_k: unclipped, so that they add up to the force whatever it is.
+    number: (contacts before,) their number now, -1 if dropped. A pyramid's edges carry the normal force in equal
+    shares, and half of +-f_k / mu_k: unclipped, so that they add up to the force whatever it is.
     """
     i = j = 0
     while j < type.size:
@@ -58,8 +58,8 @@ def transfer(
 
 @kernel(inline=True)
 def _same(type: int, id: int, pos: float, number: np.ndarray, t: int, k: int, p: float) -> bool:
-    if t == FRICTIONLESS or t == PYRAMIDAL or t == ELLIPTIC:
-        return (type == FRICTIONLESS or type == ELLIPTIC) and number[id] == k
+    if t in (FRICTIONLESS, PYRAMIDAL, ELLIPTIC):
+        return (type in (FRICTIONLESS, ELLIPTIC)) and number[id] == k
     return type == t and id == k and (pos == p or (t != LIMIT_JOINT and t != LIMIT_TENDON))
 
 
@@ -96,9 +96,7 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
     return True
 
 
-def write_rows(
-    model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach
-) -> None:
+def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach) -> None:
     """Forces in the user's layout: only contacts and limits that are within their margins, or push."""
     data.qfrc_constraint[:] = 0.0
     if not len(force):
