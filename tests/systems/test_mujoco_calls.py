@@ -116,6 +116,14 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
 
 
+def test_forces_that_die_away_stay_solved():
+    """Until they are too small for a number to hold: a residual relative to them means nothing any more."""
+    model = ZOO["tied"]()
+    data = start(model)
+    pliant.mj_step(model, data, 600)
+    assert pliant.stats(data).statuses[pliant.Status.SOLVED] == 600
+
+
 @pytest.mark.parametrize("count", [1.0, "3", None, True, -1])
 def test_counts_of_steps_are_whole_numbers(count):
     model, data = shaken("rubbing")

@@ -21,6 +21,7 @@ from pliant.solvers.rows import (
 )
 
 LAST_DIGITS = 1e-15  # of a number, relative
+LEAST = 1e-300  # a force that has died away to where numbers lose their digits has none that could be wrong
 
 
 @kernel
@@ -93,7 +94,7 @@ def island_residuals(rows: Rows, force: Array, p: Array, size: Array, island: In
 
 @kernel
 def _ratio(worst: float, scale: float) -> float:
-    if worst == 0.0:
+    if worst < LEAST:
         return 0.0
     return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
 
