@@ -77,9 +77,10 @@ def mj_step(
     """
     stepper = _stepper(model, materials, compliance)
     for _ in range(_count(nstep)):
-        stepper.refresh(model, data)
-        answer = _forward(stepper, model, data, solver, control=True)
-        stepper.advance(model, data, answer)
+        with stepper.lock:
+            stepper.refresh(model, data)
+            answer = _forward(stepper, model, data, solver, control=True)
+            stepper.advance(model, data, answer)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -100,8 +101,9 @@ def mj_step2(
 ) -> None:
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper = _stepper(model, materials, compliance)
-    stepper.refresh(model, data)
-    stepper.advance(model, data, _forward(stepper, model, data, solver, control=False))
+    with stepper.lock:
+        stepper.refresh(model, data)
+        stepper.advance(model, data, _forward(stepper, model, data, solver, control=False))
 
 
 def mj_forward(
@@ -114,8 +116,9 @@ def mj_forward(
 ) -> None:
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
     stepper = _stepper(model, materials, compliance)
-    stepper.refresh(model, data)
-    _forward(stepper, model, data, solver, control=True)
+    with stepper.lock:
+        stepper.refresh(model, data)
+        _forward(stepper, model, data, solver, control=True)
 
 
 def stats(data: Any) -> Stats:

@@ -106,7 +106,9 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
     if any(sign in pattern for sign in "*?["):
         there = there[:1]  # a glob without a prefix means geoms, and what else there is only where no geom matches
     elif len(there) > 1:
-        raise InputError(f"materials: {key!r} is the name of several things; write {there[0]}:{key} or {there[1]}:{key}")
+        raise InputError(
+            f"materials: {key!r} is the name of several things; write {there[0]}:{key} or {there[1]}:{key}"
+        )
     return there[0], hits[there[0]]
 
 

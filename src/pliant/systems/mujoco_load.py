@@ -96,7 +96,12 @@ def _prepare(root: ElementTree.Element, folder: Path | None) -> str:
     options = ElementTree.SubElement(root, "mujoco") if options is None else options
     compiler = options.find("compiler")
     compiler = ElementTree.SubElement(options, "compiler") if compiler is None else compiler
-    for name, value in {"strippath": "false", "balanceinertia": "true", "boundmass": "1e-6", "boundinertia": "1e-9"}.items():
+    for name, value in {
+        "strippath": "false",
+        "balanceinertia": "true",
+        "boundmass": "1e-6",
+        "boundinertia": "1e-9",
+    }.items():
         compiler.set(name, compiler.get(name, value))
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -60,6 +61,7 @@ class Stepper:
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
+        self.lock = threading.RLock()  # of the copy of the model, which a step changes: held by whoever steps
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -163,9 +165,7 @@ class Stepper:
         turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
         return (push, shift) if turns else (None, None)
 
-    def _solve(
-        self, model: Any, data: Any, solver: Formulation | None, step: Assembled
-    ) -> tuple[Answer, Assembled]:
+    def _solve(self, model: Any, data: Any, solver: Formulation | None, step: Assembled) -> tuple[Answer, Assembled]:
         """Solve; look again for what the step brings within reach by what it does."""
         for again in range(LOOKS + 1):
             guess = step.flat.velocity + step.flat.step * data.qacc_warmstart

@@ -32,7 +32,9 @@ class MujocoSystem:
     friction, servos with a force range), and "contacts3", "contacts4", "contacts6" by the number of their rows.
     """
 
-    def __init__(self, model: Any, *, materials: Mapping[str, Law] | None = None, compliance: str = "materials") -> None:
+    def __init__(
+        self, model: Any, *, materials: Mapping[str, Law] | None = None, compliance: str = "materials"
+    ) -> None:
         if not isinstance(model, mujoco().MjModel):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         self.model = model
@@ -55,7 +57,9 @@ class MujocoSystem:
     def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
         """The step from (q, v); `step` must be the model's timestep."""
         if step != self.model.opt.timestep:
-            raise InputError(f"step is {step!r}, the model's timestep {self.model.opt.timestep!r}: set model.opt.timestep")
+            raise InputError(
+                f"step is {step!r}, the model's timestep {self.model.opt.timestep!r}: set model.opt.timestep"
+            )
         assembled = self._assembled(time, q, v)
         self._last = None if assembled.shift is None else (np.array(q), assembled.shift)
         flat = assembled.flat

@@ -97,9 +97,7 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
     return True
 
 
-def write_rows(
-    model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach
-) -> None:
+def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach) -> None:
     """Forces in the user's layout: only contacts and limits that are within their margins, or push."""
     data.qfrc_constraint[:] = 0.0
     if not len(force):
