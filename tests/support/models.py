@@ -121,7 +121,13 @@ def everything(**option: str) -> Any:
 ZOO = {"dropped": dropped, "limited": limited, "tied": tied, "rubbing": rubbing, "everything": everything}
 
 
-SHAKES = {"dropped": 1e-2, "limited": 1e-3, "tied": 0.1, "rubbing": 0.3, "everything": 2e-2}  # [m, rad] to shake them by
+SHAKES = {
+    "dropped": 1e-2,
+    "limited": 1e-3,
+    "tied": 0.1,
+    "rubbing": 0.3,
+    "everything": 2e-2,
+}  # [m, rad] to shake them by
 
 
 def shake(model: Any, data: Any, seed: int, *, size: float = 0.01, speed: float = 0.1) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,22 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     limits = pliant.stats(data).statuses[pliant.Status.ITERATION_LIMIT]
     assert limits > 1 and pliant.stats(data).worst_residual > 0.0
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
+
+
+def test_threads_that_share_a_model_do_not_disturb_each_other():
+    """As with MuJoCo, each with its own data."""
+    model = everything()
+
+    def run(seed: int) -> bytes:
+        data = start(model)
+        shake(model, data, seed, size=SHAKES["everything"])
+        for _ in range(50):
+            pliant.mj_step(model, data)
+        return state(model, data).tobytes()
+
+    alone = [run(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(4))) == alone
 
 
 def test_forces_that_die_away_stay_solved():

@@ -206,7 +206,9 @@ def pairs() -> dict[str, Any]:
             "no contact": f'{ball} contype="0" conaffinity="0"',
         }.items():
             made[f"{what}, {where}"] = lying(f'name="ball" {geom}', pos)
-        pair = '<contact><pair geom1="ball" geom2="floor" condim="4" friction=".2 .3 .01 .02 .03" margin=".02" gap=".01"/>'
+        pair = (
+            '<contact><pair geom1="ball" geom2="floor" condim="4" friction=".2 .3 .01 .02 .03" margin=".02" gap=".01"/>'
+        )
         made[f"pair, {where}"] = lying(pos=pos, rest=f"{pair}</contact>")
         made[f"exclude, {where}"] = lying(pos=pos, rest='<contact><exclude body1="world" body2="thing"/></contact>')
     return made

@@ -127,7 +127,11 @@ def test_what_cannot_be_read_is_refused_in_words_that_help(case):
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):
-    for name, text in {"bad.xml": "<mujoco><nonsense/></mujoco>", "bad.urdf": "<robot><link>", "bin.xml": "\0\1\2"}.items():
+    for name, text in {
+        "bad.xml": "<mujoco><nonsense/></mujoco>",
+        "bad.urdf": "<robot><link>",
+        "bin.xml": "\0\1\2",
+    }.items():
         path = tmp_path / name
         path.write_text(text)
         with pytest.raises(pliant.FileError, match=name.replace(".", r"\.")):

@@ -55,7 +55,10 @@ IGNORED = {
     "solref of a geom": ("geom_solref", lambda: build(body('size=".1" solref=".01 1"'))),
     "solimp of a geom": ("geom_solimp", lambda: build(body('size=".1" solimp=".8 .9 .01"'))),
     "solref of a limit": ("jnt_solref", lambda: build(body('size=".1"', joint=hinge(more='solreflimit=".01 1"')))),
-    "solref of dry friction": ("dof_solref", lambda: build(body('size=".1"', joint=hinge(more='solreffriction=".1 1"')))),
+    "solref of dry friction": (
+        "dof_solref",
+        lambda: build(body('size=".1"', joint=hinge(more='solreffriction=".1 1"'))),
+    ),
 }
 
 
