@@ -40,8 +40,8 @@ def words(line: str) -> str:
     return re.sub(r"\s*([\[\]])\s*", r"\1", " ".join(line.split()))
 
 
-def test_the_readme_example():
-    assert run(README) == 1
+def test_the_readme_examples():
+    assert run(README) == 2
 
 
 @pytest.mark.slow

@@ -60,6 +60,18 @@ def test_import_loads_nothing_heavy():
     assert loaded == "[]"
 
 
+def test_mujoco_is_imported_only_for_its_models():
+    """A core dependency, but one that takes a quarter of a second to import: a hand-written step has no use for it."""
+    step = (
+        "import sys, pliant; floor = pliant.Contact([[[0, 0, 1], [1, 0, 0], [0, 1, 0]]], [0.0], pliant.Law(1e8), 0.5)\n"
+        "pliant.solve(pliant.StepProblem([2, 2, 2], [0, 0, 0], [8.0, 0.0, -19.62], 0.01, [floor]))\n"
+        "[getattr(pliant, name) for name in pliant.__all__]\n"
+        "print('mujoco' in sys.modules)\n"
+    )
+    model = "pliant.load('<mujoco><worldbody/></mujoco>'); print('mujoco' in sys.modules)"
+    assert python(step + model).split() == ["False", "True"]
+
+
 def test_import_is_quick():
     """Under 0.5 s more than NumPy, SciPy and Numba; the best of three, as machines are noisy."""
     code = (

@@ -6,10 +6,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pliant._version import __version__
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
+
+if TYPE_CHECKING:
+    from pliant.viewer import View
 
 PICTURE = "pliant-demo.png"
 FOLDER = "pliant-studies"
@@ -27,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _compile()
     if given.command == "reproduce":
         return _reproduce(given.studies, given.out, given.quick)
+    if given.command == "view":
+        return _view(given)
     return _demo(given.out)
 
 
@@ -61,7 +67,25 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
+    _add_view(commands)
     return parser
+
+
+def _add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    view = commands.add_parser(
+        "view",
+        help="simulate a MuJoCo model or a URDF and watch it in the browser",
+        description="Step a model with pliant's forces and show it in the browser, on this machine alone, until Ctrl-C "
+        'ends it (needs pip install "pliant[viewer]"). Of a URDF the collision shapes are shown.',
+    )
+    view.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
+    view.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
+    view.add_argument(
+        "--port", type=int, default=8080, help="where to listen, or the next that is free (default: 8080)"
+    )
+    view.add_argument("--floor", action="store_true", help="add a floor at height 0")
+    view.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
+    view.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
@@ -88,12 +112,40 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
     return 0
 
 
+def _view(given: argparse.Namespace) -> int:
+    from pliant.viewer import View, read_model
+
+    try:
+        model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
+        _watch(View(model, port=given.port), browser=not given.no_browser)
+    except (PliantError, OSError, ImportError) as error:
+        print(f"pliant view: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # before there was anything to see
+        return INTERRUPTED
+    return 0
+
+
+def _watch(view: View, *, browser: bool) -> None:
+    import webbrowser
+
+    try:
+        print(f"pliant view: {view.url} until Ctrl-C", flush=True)
+        if browser:
+            webbrowser.open(view.url)
+        view.run()
+    except KeyboardInterrupt:  # before `run` takes Ctrl-C as its end
+        view.close()
+
+
 def _compile() -> int:
     from pliant._compile import cache_folder, cache_misses
     from pliant.solvers.warm_up import warm_up
+    from pliant.systems.mujoco_warm import warm_up as warm_up_models
 
     begin = time.perf_counter()
     warm_up()
+    warm_up_models()
     compiled, folder = cache_misses(), cache_folder()
     kept = f"kept in {folder}" if folder else "kept nowhere: set PLIANT_CACHE_DIR to a writable folder"
     print(f"pliant compile: {compiled} functions in {time.perf_counter() - begin:.0f} s, {kept}")

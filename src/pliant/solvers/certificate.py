@@ -21,7 +21,9 @@ from pliant.solvers.rows import (
 )
 
 LAST_DIGITS = 1e-15  # of a number, relative
-LEAST = 1e-300  # a force that has died away to where numbers lose their digits has none that could be wrong
+
+
+NOTHING = 1e-150  # [N] below which squares underflow, and nobody pushes
 
 
 @kernel
@@ -94,7 +96,7 @@ def island_residuals(rows: Rows, force: Array, p: Array, size: Array, island: In
 
 @kernel
 def _ratio(worst: float, scale: float) -> float:
-    if worst < LEAST:
+    if worst < NOTHING:
         return 0.0
     return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
 

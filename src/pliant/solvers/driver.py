@@ -128,7 +128,7 @@ def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
         flat.velocity,
         free_gain(inertia, flat.step, flat.force),
         solver.lift,
-        solver.max_iterations,
+        float(solver.max_iterations),
         min(GOAL if len(flat.kind) <= FEW_ROWS else BIG_GOAL, float(solver.tolerance)),
     )
 

@@ -22,20 +22,29 @@ class Fronts(NamedTuple):
     parent: Ints  # (ns,) or -1
 
 
+@kernel
 def single_front(nv: int) -> Fronts:
     """Everything in one front, in the given order: plain dense algebra."""
-    return Fronts(
-        row_ptr=np.array([0, nv], np.int64),
-        row=np.arange(nv, dtype=np.int64),
-        width=np.array([nv], np.int64),
-        parent=np.array([-1], np.int64),
+    row_ptr, row, width, parent = (
+        np.zeros(2, np.int64),
+        np.empty(nv, np.int64),
+        np.empty(1, np.int64),
+        np.empty(1, np.int64),
     )
+    row_ptr[1], width[0], parent[0] = nv, nv, -1
+    for j in range(nv):
+        row[j] = j
+    return Fronts(row_ptr, row, width, parent)
 
 
+@kernel
 def sparse_fronts(nv: int, clique_ptr: Ints, clique_var: Ints) -> Fronts:
     """The fronts of an order with little fill; a single one where that is no slower."""
     group_ptr, ptr, var = group_velocities(nv, clique_ptr, clique_var)
-    elim = minimum_degree(np.diff(group_ptr), ptr, var)
+    weight = np.empty(group_ptr.size - 1, np.int64)
+    for g in range(weight.size):
+        weight[g] = group_ptr[g + 1] - group_ptr[g]
+    elim = minimum_degree(weight, ptr, var)
     into, rows, cost = _amalgamate(elim, group_ptr)
     if front_cost(nv, nv) <= cost:
         return single_front(nv)

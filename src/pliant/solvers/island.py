@@ -65,6 +65,7 @@ class Island(NamedTuple):
     lift: float  # 1: the associated cone of Convex
 
 
+@kernel
 def make_island(
     inertia: Inertia,
     rows: Rows,
@@ -72,24 +73,37 @@ def make_island(
     v0: Array,
     push: Array,
     lift: float,
-    budget: int,
+    budget: float,
     tolerance: float,
 ) -> Island:
     """v0: the velocity at the start; push = h inv(M) f, what it gains without constraints."""
-    nv, m = len(v0), len(rows.law)
+    motion = make_motion(rows, v0, push, budget, tolerance)
+    return Island(inertia, rows, pattern, make_system(rows, pattern), motion, lift)
+
+
+@kernel
+def make_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: float) -> Motion:
+    """Before anything has been tried."""
+    nv, m = v0.size, rows.law.shape[0]
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
     tally = np.zeros(10)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
-    tally[LINEAR] = is_linear(rows)
-    moving = Motion(v0 + push, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
-    return Island(inertia, rows, pattern, make_system(rows, pattern), moving, lift)
+    tally[LINEAR] = 1.0 if is_linear(rows) else 0.0
+    free = np.empty(nv)
+    for j in range(nv):
+        free[j] = v0[j] + push[j]
+    return Motion(free, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
 
 
+@kernel
 def is_linear(rows: Rows) -> bool:
     """Whether every row is a spring without bounds: one linear solve gives the answer."""
-    law = rows.law
-    return bool(len(rows.block_ptr) == len(law) + 1 and np.all(np.isinf(law[:, LOWER]) & np.isinf(law[:, UPPER])))
+    m = rows.law.shape[0]
+    for i in range(m):
+        if rows.law[i, LOWER] != -np.inf or rows.law[i, UPPER] != np.inf:
+            return False
+    return rows.block_ptr.size == m + 1
 
 
 def is_rigid(island: Island) -> bool:
@@ -225,11 +239,16 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
 @kernel
 def finish(island: Island, force: Array) -> None:
     """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    rows, motion = island.rows, island.motion
+    conclude(island.rows, island.inertia, island.motion, island.lift, force)
+
+
+@kernel
+def conclude(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Array) -> None:
+    """`finish`, of the parts of an island."""
     copy(motion.best, force)
     project(rows, force)
     motion.tally[PRECISE], motion.tally[RESIDUAL] = 1.0, np.inf
-    settle(rows, island.inertia, motion, island.lift, force)
+    settle(rows, inertia, motion, lift, force)
 
 
 @kernel

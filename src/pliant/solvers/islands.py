@@ -43,6 +43,21 @@ def _join(root: Ints, a: int, b: int) -> None:
         root[a] = b
 
 
+@kernel
+def is_one(flat: Flat) -> bool:
+    """Whether all rows belong to one island."""
+    root = _label_velocities(flat.mass_ptr, flat.mass_idx, flat.jac_ptr, flat.jac_idx, flat.block_ptr)
+    first = -1
+    for b in range(flat.block_ptr.size - 1):
+        lo, hi = flat.jac_ptr[flat.block_ptr[b]], flat.jac_ptr[flat.block_ptr[b + 1]]
+        if hi > lo:
+            here = root[flat.jac_idx[lo]]
+            if first >= 0 and here != first:
+                return False
+            first = here
+    return True
+
+
 def find_islands(flat: Flat) -> tuple[Ints, Ints]:
     """Island of each velocity (-1: carries no rows) and of each row.
 

@@ -33,9 +33,10 @@ class System(NamedTuple):
     small: Array  # (3, 8, 8) for one block
 
 
+@kernel
 def make_system(rows: Rows, pattern: Pattern) -> System:
     """Set room aside."""
-    m, squares = len(rows.law), int(rows.square_ptr[-1])
+    m, squares = rows.law.shape[0], rows.square_ptr[-1]
     return System(
         np.zeros(squares),
         np.zeros(squares),

@@ -2,71 +2,112 @@
 
     P du = u* - u + h Z' lambda + h Z' push,      lambda the law's at p = G v + e, u = L' v
 
-The velocity of the step before, carried on, tells who touches and who sticks, whatever the stiffness; the forces
-themselves it cannot tell, since stiff springs turn its last digits into newtons. So it chooses the pieces of the laws,
-and one Newton step on these gives the forces.
+The velocity of the step before, carried on, tells who sticks and who lets go; the forces it cannot tell, since stiff
+springs turn its last digits into newtons, nor whether a stiff contact at rest is open by a hair. So it chooses the
+pieces of the laws, together with the rates that there would be without any constraint force, and one Newton step on
+these pieces gives the forces.
 """
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island
+from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island, clear
 from pliant.solvers.linear import direction, factorize
-from pliant.solvers.newton import linearise_blocks
+from pliant.solvers.newton import linearise_blocks, slip_speed
 from pliant.solvers.rows import (
+    BIAS,
+    FRICTION,
     LOWER,
+    MOBILITY,
     OFFSET,
     POWER,
     SLOPE,
     START,
     UPPER,
+    VALUE,
+    Rows,
     add_impulse,
     clip,
     power_force,
     power_rate,
 )
 from pliant.solvers.stages import LEAST
+from pliant.solvers.whiten import Inertia
+
+OPENING = 0.5  # of the rate at which it would close, up to which a row counts as closed
+LESS, MORE = 0.2, 2.0  # of what would stop it alone
+SLIDING = 1e-3  # of the largest change of a rate in the step, above which a contact slides
 
 
 @kernel
 def predict(island: Island, guess: Array, force: Array) -> None:
     """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step."""
-    rows, system, motion, inertia = island.rows, island.system, island.motion, island.inertia
-    law, h, nv = rows.law, rows.step, guess.size
-    p, df, x = motion.per_row[1], motion.per_row[4], motion.x
+    rows, system, motion = island.rows, island.system, island.motion
+    df, x = motion.per_row[4], motion.x
+    law_forces(rows, guess, motion.per_row[0], motion.per_row[1], force)
+    linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
+    motion.tally[FACTORIZATIONS] += 1
+    motion.tally[ITERATIONS] += 1
+    if not factorize(rows, island.pattern, system, LEAST):
+        clear(force)
+        return
+    momentum_missed(rows, island.inertia, motion.free, guess, force, x)
+    direction(rows, island.pattern, system, x, df)
+    for i in range(force.size):
+        force[i] += df[i]
+        if not np.isfinite(force[i]):
+            clear(force)
+            return
+
+
+@kernel
+def law_forces(rows: Rows, v: Array, free: Array, p: Array, force: Array) -> None:
+    """p = G v + e, and forces near those of the laws there. free: (m,), p without constraint forces.
+
+    A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone.
+    """
+    law, h = rows.law, rows.step
     for i in range(force.size):
         force[i], p[i] = 0.0, law[i, OFFSET]
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
-            p[i] += rows.jac_val[e] * guess[rows.jac_idx[e]]
+            p[i] += rows.jac_val[e] * v[rows.jac_idx[e]]
     for b in range(rows.block_ptr.size - 1):
         i = rows.block_ptr[b]
         if i < rows.block_ptr[b + 1]:
             g = law[i, START] - law[i, SLOPE] * p[i]
             if law[i, POWER] != 0.0:
                 g = power_force(law, h, i, power_rate(law, h, i, p[i]))[0]
+            closing = -(free[i] + max(law[i, VALUE], 0.0) / h)
+            if law[i, LOWER] == 0.0 and closing > 0.0 and p[i] < OPENING * closing and law[i, MOBILITY] > 0.0:
+                alone = closing / (h * law[i, MOBILITY])
+                g = min(g, MORE * alone) if g > 0.0 else LESS * alone
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
-    linearise_blocks(rows, force, p, island.lift, system)
-    motion.tally[FACTORIZATIONS] += 1
-    motion.tally[ITERATIONS] += 1
-    if not factorize(rows, island.pattern, system, LEAST):
-        _clear(force)
-        return
-    for j in range(nv):
-        x[j] = inertia.val[inertia.ptr[j]] * (motion.free[nv - 1 - j] - guess[nv - 1 - j])
-        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
-            k = nv - 1 - inertia.idx[e]
-            x[j] += inertia.val[e] * (motion.free[k] - guess[k])
-    add_impulse(rows, force, x)
-    direction(rows, island.pattern, system, x, df)
-    for i in range(force.size):
-        force[i] += df[i]
-        if not np.isfinite(force[i]):
-            _clear(force)
-            return
+    _rub(rows, free, p, force)
 
 
 @kernel
-def _clear(force: Array) -> None:
+def _rub(rows: Rows, free: Array, p: Array, force: Array) -> None:
+    """Friction on the rim of its cone where a contact slides at a speed that is no mere error of the prediction."""
+    law, changed = rows.law, 0.0
     for i in range(force.size):
-        force[i] = 0.0
+        changed = max(changed, abs(free[i] - p[i]))
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
+        if hi - lo > 1 and force[lo] > 0.0:
+            speed = slip_speed(law, rows.step, lo, hi, force, p)
+            if speed > SLIDING * changed:
+                for i in range(lo + 1, hi):
+                    force[i] = -force[lo] * law[i, FRICTION] ** 2 * (p[i] + law[i, BIAS]) / speed
+
+
+@kernel
+def momentum_missed(rows: Rows, inertia: Inertia, free: Array, v: Array, force: Array, x: Array) -> None:
+    """x := L' (v* - v) + h Z' lambda."""
+    nv = v.size
+    for j in range(nv):
+        x[j] = inertia.val[inertia.ptr[j]] * (free[nv - 1 - j] - v[nv - 1 - j])
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            k = nv - 1 - inertia.idx[e]
+            x[j] += inertia.val[e] * (free[k] - v[k])
+    add_impulse(rows, force, x)

@@ -74,7 +74,7 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
         if not done and search != 0.0:
             whitened_impulse(rows, df, x)
             rates(rows, x, dp)
-            step = _line_search(rows, lift, motion.per_row, force, merit)
+            step = line_search(rows, lift, motion.per_row, force, merit)
         for i in range(force.size):
             force[i] += step * df[i]
         new = settle(rows, island.inertia, motion, lift, force)
@@ -93,7 +93,7 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
 
 
 @kernel
-def _line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: float) -> float:
+def line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: float) -> float:
     """Backtrack along df until the natural map shrinks."""
     m = force.size
     p, r, df, dp, trial = per_row[1], per_row[3], per_row[4], per_row[5], per_row[6]
@@ -204,7 +204,7 @@ def _exact_newton(island: Island, dense: Dense, force: Array, most: float, searc
             return
         whitened_impulse(rows, df, motion.x)
         rates(rows, motion.x, dp)
-        step = _line_search(rows, island.lift, motion.per_row, force, merit) if search != 0.0 else 1.0
+        step = line_search(rows, island.lift, motion.per_row, force, merit) if search != 0.0 else 1.0
         for i in range(force.size):
             force[i] += step * df[i]
         new = settle(rows, island.inertia, motion, island.lift, force)

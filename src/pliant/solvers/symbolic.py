@@ -50,44 +50,68 @@ class Pattern(NamedTuple):
 
 def analyze(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, block_ptr: Ints) -> Pattern:
     """Find an order of elimination and every place in it. The arguments are fields of `Flat`."""
-    nv = mass_ptr.size - 1
-    if np.diff(block_ptr).max(initial=0) > ROWS:
-        tallest = np.diff(block_ptr).max()
+    tallest = np.diff(block_ptr).max(initial=0)
+    if tallest > ROWS:
         raise ValueError(f"block_ptr: a block has at most {ROWS} rows, got {tallest}; split it")
+    return find_pattern(mass_ptr, mass_idx, jac_ptr, jac_idx, block_ptr)
+
+
+@kernel
+def find_pattern(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, block_ptr: Ints) -> Pattern:
+    """`analyze`, of blocks that are known to be small."""
+    nv = mass_ptr.size - 1
     clique_ptr, clique_var, block_clique = block_cliques(nv, jac_ptr, jac_idx, block_ptr)
     if nv <= DENSE_VELOCITIES or mass_ptr[nv] >= DENSE_FILL * nv * nv:
         fronts = single_front(nv)
     else:
         more_ptr, more_var = mass_cliques(mass_ptr, mass_idx)
-        all_ptr = np.concatenate((clique_ptr, clique_ptr[-1] + more_ptr[1:]))
-        fronts = sparse_fronts(nv, all_ptr, np.concatenate((clique_var, more_var)))
-    value_ptr = np.zeros_like(fronts.row_ptr)
-    np.cumsum(np.diff(fronts.row_ptr) ** 2, out=value_ptr[1:])
+        fronts = sparse_fronts(nv, *_joined(clique_ptr, clique_var, more_ptr, more_var))
+    value_ptr = np.zeros(fronts.row_ptr.size, np.int64)
+    for s in range(fronts.parent.size):
+        value_ptr[s + 1] = value_ptr[s] + (fronts.row_ptr[s + 1] - fronts.row_ptr[s]) ** 2
     clique_front = _sort_cliques(nv, fronts, clique_ptr, clique_var)
     relative, clique_place, mass_entry, mass_lower, mass_upper = _places(
         fronts, value_ptr, clique_ptr, clique_var, clique_front, mass_ptr, mass_idx
     )
     entry_local = _locate_entries(nv, jac_ptr, jac_idx, block_ptr, block_clique, clique_ptr, clique_var)
-    widest = int(np.diff(clique_ptr).max(initial=0))
+    widest = 0
+    for c in range(clique_front.size):
+        widest = max(widest, clique_ptr[c + 1] - clique_ptr[c])
     return Pattern(
-        dense=fronts.parent.size == 1,
-        size=int(value_ptr[-1]),
-        work=max(nv, widest * (widest + 2 * ROWS)),
-        row_ptr=fronts.row_ptr,
-        row=fronts.row,
-        width=fronts.width,
-        parent=fronts.parent,
-        relative=relative,
-        value_ptr=value_ptr,
-        mass_entry=mass_entry,
-        mass_lower=mass_lower,
-        mass_upper=mass_upper,
-        clique_ptr=clique_ptr,
-        clique_place=clique_place,
-        clique_front=clique_front,
-        block_clique=block_clique,
-        entry_local=entry_local,
+        fronts.parent.size == 1,
+        value_ptr[-1],
+        max(nv, widest * (widest + 2 * ROWS)),
+        fronts.row_ptr,
+        fronts.row,
+        fronts.width,
+        fronts.parent,
+        relative,
+        value_ptr,
+        mass_entry,
+        mass_lower,
+        mass_upper,
+        clique_ptr,
+        clique_place,
+        clique_front,
+        block_clique,
+        entry_local,
     )
+
+
+@kernel
+def _joined(ptr: Ints, var: Ints, more_ptr: Ints, more_var: Ints) -> tuple[Ints, Ints]:
+    """Two lists of cliques in one."""
+    n, m = ptr.size, more_ptr.size - 1
+    all_ptr, all_var = np.empty(n + m, np.int64), np.empty(var.size + more_var.size, np.int64)
+    for c in range(n):
+        all_ptr[c] = ptr[c]
+    for c in range(m):
+        all_ptr[n + c] = ptr[n - 1] + more_ptr[c + 1]
+    for e in range(var.size):
+        all_var[e] = var[e]
+    for e in range(more_var.size):
+        all_var[var.size + e] = more_var[e]
+    return all_ptr, all_var
 
 
 @kernel

@@ -35,9 +35,9 @@ class Stats:
     def count(self, answer: Answer) -> None:
         self.steps += 1
         self.statuses[answer.status] += 1
-        self.iterations += int(answer.islands.iterations.sum())
-        self.factorizations += int(answer.islands.factorizations.sum())
-        self.worst_residual = max(self.worst_residual, float(answer.islands.residual.max(initial=0.0)))
+        self.iterations += answer.iterations
+        self.factorizations += answer.factorizations
+        self.worst_residual = max(self.worst_residual, answer.residual)
 
 
 class _Kept:
@@ -79,8 +79,8 @@ def mj_step(
     for _ in range(_count(nstep)):
         with stepper.lock:
             stepper.refresh(model, data)
-            answer = _forward(stepper, model, data, solver, control=True)
-            stepper.advance(model, data, answer)
+            _forward(stepper, model, data, solver)
+            stepper.advance(model, data)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -103,7 +103,8 @@ def mj_step2(
     stepper = _stepper(model, materials, compliance)
     with stepper.lock:
         stepper.refresh(model, data)
-        stepper.advance(model, data, _forward(stepper, model, data, solver, control=False))
+        _forward(stepper, model, data, solver, control=False)
+        stepper.advance(model, data)
 
 
 def mj_forward(
@@ -118,7 +119,7 @@ def mj_forward(
     stepper = _stepper(model, materials, compliance)
     with stepper.lock:
         stepper.refresh(model, data)
-        _forward(stepper, model, data, solver, control=True)
+        _forward(stepper, model, data, solver, steps=False)
 
 
 def stats(data: Any) -> Stats:
@@ -134,24 +135,27 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
     if not isinstance(model, mujoco().MjModel):
         raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
     known: dict[Any, Stepper] = _steppers.of(model, dict)
-    key = (compliance, *sorted(checked(materials).items(), key=lambda item: str(item[0])))
+    key = (compliance, *checked(materials).items())
     if key not in known:
         known[key] = Stepper(model, materials, compliance)
     return known[key]
 
 
-def _forward(stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool) -> Answer:
+def _forward(
+    stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool = True, steps: bool = True
+) -> None:
     if not isinstance(solver, Formulation | None):
         raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
     answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status.
     if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
         raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
+    if not steps:
+        return
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
     counted.count(answer)
-    return answer
 
 
 def _count(nstep: int) -> int:

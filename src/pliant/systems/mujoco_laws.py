@@ -1,11 +1,9 @@
 """Where the law of each of MuJoCo's rows comes from.
 
-| row                          | law                                                                                  |
-|------------------------------|--------------------------------------------------------------------------------------|
-| contact                      | the laws named for its two geoms, in series; one if only one is named; else `CONTACT` |
-| limit, equality              | named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID` |
-| dry friction                 | a damper of `RIGID` N s/m within the range of the friction                            |
-| any, with compliance="model" | the spring of its `solref` and `solimp`: k d^2 and b d times the row's effective inertia |
+contact          the laws named for its two geoms, in series; one if only one is named; else `CONTACT`
+limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`
+dry friction     a damper of `RIGID` N s/m within the range of the friction
+any              with compliance="model": the spring of its `solref` and `solimp`, (k d r + b v) / R
 """
 
 from __future__ import annotations
@@ -40,7 +38,10 @@ COMPLIANCES: Final = ("materials", "model")
 
 
 class Laws:
-    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality; nan: not named."""
+    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality.
+
+    nan: not named. A negative stiffness, and the damping beside it, are per effective inertia of the row.
+    """
 
     def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
         if compliance not in COMPLIANCES:
@@ -55,7 +56,8 @@ class Laws:
             (self.tendon, model.tendon_solref_lim),
             (self.equality, model.eq_solref),
         ):
-            table[solref[:, 0] < 0.0, STIFFNESS] = np.nan  # direct format: by reference
+            direct = solref[:, 0] < 0.0
+            table[direct, STIFFNESS], table[direct, DAMPING] = solref[direct, 0], -solref[direct, 1]
         for key, law in (materials or {}).items():
             self._name(model, key, law)
 
@@ -117,8 +119,7 @@ def row_laws(
     type: np.ndarray, id: np.ndarray, pair: np.ndarray, geom: Array, joint: Array, tendon: Array, equality: Array,
     joint_margin: Array, tendon_margin: Array, margin: Array, law: Array,
 ) -> int:  # fmt: skip
-    """Fill law, (m, 4), and the user's margin of limits; returns how many rows are left to go by reference: those with
-    stiffness nan."""
+    """Fill law, (m, 4), and the user's margin of limits; returns how many rows have a law per effective inertia."""
     left = 0
     for i in range(type.size):
         t, k = type[i], id[i]
@@ -131,11 +132,11 @@ def row_laws(
         elif t == LIMIT_TENDON:
             copy(tendon[k], law[i])
             margin[i] = tendon_margin[k]
-        elif t == FRICTIONLESS or t == ELLIPTIC:
+        elif t in (FRICTIONLESS, ELLIPTIC):
             _pair_law(geom, pair[k, 0], pair[k, 1], law[i])
         else:
             law[i, DAMPING] = RIGID
-        if np.isnan(law[i, STIFFNESS]):
+        if law[i, STIFFNESS] < 0.0:
             left += 1
     return left
 

@@ -28,8 +28,11 @@ def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> An
     if floating:
         if not bodies:
             raise InputError("floating: the model has no body that could float")
-        if not any(joint.type == mujoco().mjtJoint.mjJNT_FREE for joint in bodies[0].joints):
+        joints = bodies[0].joints
+        if not joints:
             bodies[0].add_freejoint()
+        elif all(joint.type != mujoco().mjtJoint.mjJNT_FREE for joint in joints):
+            raise InputError(f"floating: {bodies[0].name or 'the first body'} has a joint already, {joints[0].name!r}")
     if floor:
         spec.worldbody.add_geom(type=mujoco().mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], name="floor")
     return spec
@@ -86,10 +89,14 @@ def _parse(text: str, path: Path | None) -> Any:
 
 def _prepare(root: ElementTree.Element, folder: Path | None) -> str:
     """A URDF that MuJoCo reads: no visuals, meshes by their whole path, inertias that a body can have."""
+    mended = []
     for link in root.iter("link"):
         for visual in link.findall("visual"):
             link.remove(visual)
-        _mend_inertia(link)
+        if _mend_inertia(link):
+            mended.append(link.get("name"))
+    if mended:
+        _log.warning("links with an inertia that no body can have, which was mended: %s", ", ".join(map(str, mended)))
     for mesh in root.iter("mesh"):
         mesh.set("filename", str(_locate(mesh.get("filename", ""), folder)))
     options = root.find("mujoco")
@@ -124,18 +131,17 @@ def _locate(name: str, folder: Path | None) -> Path:
     raise FileError(f"mesh {name!r} is in no folder above {folder}; put the package there, or write a relative path")
 
 
-def _mend_inertia(link: ElementTree.Element) -> None:
-    """Say which links have an inertia that no body has; MuJoCo then makes it one."""
+def _mend_inertia(link: ElementTree.Element) -> bool:
+    """Whether the link has an inertia that no body has, which MuJoCo is then made to mend."""
     inertia, mass = link.find("inertial/inertia"), link.find("inertial/mass")
     if inertia is None or mass is None:
-        return
+        return False
     xx, xy, xz, yy, yz, zz = (float(inertia.get(name, 0.0)) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if a <= 0.0 or a + b < c * (1.0 - 1e-9) or float(mass.get("value", 0.0)) <= 0.0:
-        _log.warning("link %s has an inertia that no body can have; it was mended", link.get("name"))
-        if a <= 0.0:
-            least = max(1e-9, 1e-6 * c)
-            for name, value in {"ixx": max(xx, least), "iyy": max(yy, least), "izz": max(zz, least)}.items():
-                inertia.set(name, repr(float(value)))
-            for name in ("ixy", "ixz", "iyz"):
-                inertia.set(name, "0")
+    if a <= 0.0:
+        least = max(1e-9, 1e-6 * c)
+        for name, value in {"ixx": max(xx, least), "iyy": max(yy, least), "izz": max(zz, least)}.items():
+            inertia.set(name, repr(float(value)))
+        for name in ("ixy", "ixz", "iyz"):
+            inertia.set(name, "0")
+    return bool(a <= 0.0 or a + b < c * (1.0 - 1e-9) or float(mass.get("value", 0.0)) <= 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import importlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -13,7 +13,6 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems import mujoco_calls
 from pliant.systems.mujoco_door import mujoco
 
-NAMES = ("mj_step", "mj_step1", "mj_step2", "mj_forward")
 _patches: list[Patch] = []
 
 
@@ -21,10 +20,12 @@ class Patch:
     """Open from the start; closes at the end of a `with`, or by `close`."""
 
     def __init__(self, replacements: Mapping[str, Callable[..., Any]]) -> None:
-        self._before = {name: getattr(mujoco(), name) for name in replacements}
-        self._ours = dict(replacements)
-        for name, function in replacements.items():
-            setattr(mujoco(), name, function)
+        rollout = importlib.import_module("mujoco.rollout")
+        places = [(mujoco(), name, function) for name, function in replacements.items()]
+        places.append((rollout, "rollout", _no_rollout))
+        self._before = [(place, name, getattr(place, name)) for place, name, _ in places]
+        for place, name, function in places:
+            setattr(place, name, function)
         _patches.append(self)
 
     def close(self) -> None:
@@ -34,8 +35,8 @@ class Patch:
         if _patches[-1] is not self:
             raise PliantError("patches close in the reverse order of their opening; close the one opened last first")
         _patches.pop()
-        for name, function in self._before.items():
-            setattr(mujoco(), name, function)
+        for place, name, function in self._before:
+            setattr(place, name, function)
 
     def __enter__(self) -> Patch:
         return self
@@ -46,6 +47,13 @@ class Patch:
         self.close()
 
 
+def _no_rollout(*_: Any, **__: Any) -> None:
+    raise PliantError(
+        "mujoco.rollout.rollout steps with MuJoCo's own forces, which patch_mujoco does not allow: step each state "
+        "with mujoco.mj_step, which is ours, or close the patch"
+    )
+
+
 def patch_mujoco(
     *,
     materials: Mapping[str, Law] | None = None,
@@ -54,13 +62,22 @@ def patch_mujoco(
 ) -> Patch:
     """mujoco.mj_step, mj_step1, mj_step2, mj_forward are ours until it closes: at the end of a `with`, or by `close()`.
 
-    What code has taken by `from mujoco import mj_step` before is not reached. Options as of `mj_step`.
+    What code has taken by `from mujoco import mj_step` before is not reached; mujoco.rollout.rollout raises. Options as
+    of `mj_step`.
     """
-    options = {"materials": materials, "solver": solver, "compliance": compliance}
-    replacements: dict[str, Callable[..., Any]] = {
-        name: functools.wraps(getattr(mujoco_calls, name))(
-            functools.partial(getattr(mujoco_calls, name), **({} if name == "mj_step1" else options))
-        )
-        for name in NAMES
-    }
-    return Patch(replacements)
+    options: dict[str, Any] = {"materials": materials, "solver": solver, "compliance": compliance}
+
+    # The names of the arguments are MuJoCo's: they may be given by name.
+    def mj_step(m: Any, d: Any, nstep: int = 1) -> None:
+        mujoco_calls.mj_step(m, d, nstep, **options)
+
+    def mj_step1(m: Any, d: Any) -> None:
+        mujoco_calls.mj_step1(m, d)
+
+    def mj_step2(m: Any, d: Any) -> None:
+        mujoco_calls.mj_step2(m, d, **options)
+
+    def mj_forward(m: Any, d: Any) -> None:
+        mujoco_calls.mj_forward(m, d, **options)
+
+    return Patch({function.__name__: function for function in (mj_step, mj_step1, mj_step2, mj_forward)})

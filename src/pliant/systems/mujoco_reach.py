@@ -8,7 +8,7 @@ force is followed along the way without it, by conservative advancement.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,31 +16,65 @@ from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
 
-SPARE: Final = 1.05  # on the way that a geom can go
-LEAST: Final = 1e-3  # [m, rad] within which limits have rows
+SPARE: Final = 1.1  # on the way that a geom can go
+SKIN: Final = 0.02  # of its radius that is covered in any case
+LEAST: Final = 1e-4  # [m, rad] within which limits have rows
 TOUCHING: Final = 1e-4  # of the way of the step
 ROUNDS: Final = 100  # of advancement; it slows down where bodies graze each other, and then counts as a touch
 SHORT: Final = 0.2  # of its radius that a geom may go in a step for its contacts to be taken as they seem
 BALL: Final = 1  # mjJNT_BALL
 
 
+class Tree(NamedTuple):
+    """Bodies, geoms and pairs of geoms of a model."""
+
+    parent: np.ndarray  # (nbody,)
+    dofadr: np.ndarray
+    dofnum: np.ndarray
+    root: np.ndarray
+    body: np.ndarray  # (ngeom,)
+    rbound: Array
+    first: np.ndarray  # (npair,)
+    second: np.ndarray
+
+
+class Limits(NamedTuple):
+    """Joints of a model, and which of them have a range."""
+
+    limited: np.ndarray
+    type: np.ndarray  # (njnt,)
+    dof: np.ndarray
+    qpos: np.ndarray
+    range: Array  # (njnt, 2)
+
+
 class Reach:
     """The gaps and margins of a twin, as the user set them and as the step needs them."""
 
-    def __init__(self, model: Any, twin: Any) -> None:
-        self._twin = twin
+    def __init__(self, model: Any, twin: Any, *, limits: bool) -> None:
+        """limits: False leaves their margins alone, on which MuJoCo's references depend."""
+        self._twin, self._wide = twin, limits
         self.geom_gap, self.pair_gap = model.geom_gap.copy(), model.pair_gap.copy()
         self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
-        self._moving = np.where(model.body_weldid[model.geom_bodyid] != 0, SPARE * model.opt.timestep, 0.0)
-        self._limited = np.flatnonzero(model.jnt_limited)
+        self._h = float(model.opt.timestep)
+        self._moving = (model.body_weldid[model.geom_bodyid] != 0).astype(float)
+        self._tree = Tree(
+            *(getattr(model, name).copy() for name in (
+                "body_parentid", "body_dofadr", "body_dofnum", "body_rootid", "geom_bodyid", "geom_rbound",
+                "pair_geom1", "pair_geom2",
+            ))
+        )  # fmt: skip
+        joints = ("jnt_type", "jnt_dofadr", "jnt_qposadr", "jnt_range")
+        limited = np.flatnonzero(model.jnt_limited) if limits else np.zeros(0, np.int64)
+        self._limits = Limits(limited, *(getattr(model, name).copy() for name in joints))
         self._strings = np.flatnonzero(model.tendon_limited)
         # Adhesion actuators count the contacts within the gap: theirs stays as it is.
         self._fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
-        self._fall = model.opt.timestep * float(np.linalg.norm(model.opt.gravity))
+        self._fall = self._h * float(np.linalg.norm(model.opt.gravity))
         self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
         self._scratch: Any = None
         self._speed = np.zeros(model.ngeom)
-        self._ways = np.zeros(model.nv)
+        self._way = np.zeros(model.ngeom)
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
         """Gaps and margins that cover the way of the step at the speeds of its start; with v, (nv,), at those too."""
@@ -48,46 +82,52 @@ class Reach:
         if v is None:
             mj.mj_kinematics(s, data)
             mj.mj_comPos(s, data)
-            mj.mj_comVel(s, data)
-            self._speed = _geom_speeds(model, data)
-            rate = np.abs(data.qvel)
-        else:
-            self._speed = np.maximum(self._speed, self.speeds(model, data, v))
-            rate = np.maximum(np.abs(data.qvel), np.abs(v))
-        self._ways = 2.0 * model.opt.timestep * rate + LEAST
+            self._speed[:] = 0.0
+        faster = data.qvel if v is None else np.maximum(np.abs(data.qvel), np.abs(v))
         widen(
-            self._moving, self._speed, self._fall, self.geom_gap, model.geom_margin, model.geom_bodyid,
-            model.pair_geom1, model.pair_geom2, self.pair_gap, self._fixed, s.geom_gap, s.pair_gap, s.body_margin,
+            self._h, self._tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
+            self._moving, self._fall, self.geom_gap, model.geom_margin, self.pair_gap, self._fixed,
+            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self._way,
         )  # fmt: skip
-        widen_limits(self._limited, model.jnt_type, model.jnt_dofadr, self._ways, self.joint_margin, s.jnt_margin)
-        if len(self._strings):
-            mj.mj_tendon(s, data)
+        if not self._wide:
+            return
+        widen_limits(self._h, self._limits, faster, self.joint_margin, s.jnt_margin)
+        if not len(self._strings):
+            return
+        ways = SPARE * self._h * np.abs(faster) + LEAST
+        mj.mj_tendon(s, data)
         for i in self._strings:
             part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
-            way = float(np.abs(data.ten_J[part]) @ self._ways[model.ten_J_colind[part]])
+            way = float(np.abs(data.ten_J[part]) @ ways[model.ten_J_colind[part]])
             s.tendon_margin[i] = self.tendon_margin[i] + way
 
     def restore(self) -> None:
         """The margins of limits as the user set them."""
         self._twin.jnt_margin[:], self._twin.tendon_margin[:] = self.joint_margin, self.tendon_margin
 
-    def outrun(self, model: Any, data: Any, v: Array) -> bool:
-        """Whether a step with v goes further than is covered: thrown by an impact, say."""
-        return bool(np.any(model.opt.timestep * np.abs(v) > self._ways))
+    def outrun(self, data: Any, v: Array) -> bool:
+        """Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say."""
+        return bool(
+            outruns(
+                self._h, self._tree, self._limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
+                self._moving, self._way, self._twin.jnt_margin,
+            )
+        )  # fmt: skip
 
-    def bent(self, model: Any, a: int, b: int) -> bool:
+    def bends(self, data: Any, open_: np.ndarray, force: Array) -> bool:
+        """Whether an open contact receives a force for whose geoms the way of the step is long."""
+        contacts = data.contact
+        return bool(long_ways(self._h, open_, contacts.efc_address, contacts.geom, force, self._speed, self._radius))
+
+    def bent(self, a: int, b: int) -> bool:
         """Whether the way of the step is long for one of two geoms."""
-        way = model.opt.timestep * (self._speed[a] + self._speed[b])
-        return bool(way > SHORT * min(self._radius[a], self._radius[b]))
+        return bool(is_long(self._h, self._speed, self._radius, a, b))
 
-    def speeds(self, model: Any, data: Any, v: Array) -> Array:
-        """Bounds on the speeds of geoms that move with v."""
-        mj, s, scratch = mujoco(), self._twin, self._room(data)
-        scratch.qpos[:], scratch.qvel[:] = data.qpos, v
-        mj.mj_kinematics(s, scratch)
-        mj.mj_comPos(s, scratch)
-        mj.mj_comVel(s, scratch)
-        return _geom_speeds(model, scratch)
+    def speeds(self, data: Any, v: Array) -> Array:
+        """Bounds on the speeds of any point of each geom, (ngeom,), at the velocity v, once data has its kinematics."""
+        out = np.zeros(len(self._way))
+        geom_speeds(self._tree, data.cdof, data.subtree_com, data.geom_xpos, v, out)
+        return out
 
     def touch_time(self, data: Any, v: Array, pair: tuple[int, int], margin: float, speed: float) -> float:
         """When two geoms that move with v, (nv,), touch within the step [s]; inf if they do not.
@@ -117,48 +157,85 @@ class Reach:
         return self._scratch
 
 
-def _geom_speeds(model: Any, data: Any) -> Array:
-    speed = np.zeros(model.ngeom)
-    speeds(data.cvel, data.subtree_com, model.body_rootid, model.geom_bodyid, data.geom_xpos, model.geom_rbound, speed)
-    return speed
-
-
 @kernel
-def speeds(cvel: Array, com: Array, root: np.ndarray, body: np.ndarray, xpos: Array, rbound: Array, out: Array) -> None:
-    """A bound on the speed of any point of a geom, (ngeom,)."""
-    for g in range(body.size):
-        b = body[g]
-        c = root[b]
+def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out: Array) -> None:
+    """|velocity of the centre| + |angular velocity| times the radius; bodies come after their parents."""
+    cvel = np.zeros((tree.parent.size, 6))
+    for b in range(1, tree.parent.size):
+        for k in range(6):
+            cvel[b, k] = cvel[tree.parent[b], k]
+        for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
+            for k in range(6):
+                cvel[b, k] += cdof[i, k] * v[i]
+    for g in range(tree.body.size):
+        b = tree.body[g]
+        c = tree.root[b]
         r0, r1, r2 = xpos[g, 0] - com[c, 0], xpos[g, 1] - com[c, 1], xpos[g, 2] - com[c, 2]
         w0, w1, w2 = cvel[b, 0], cvel[b, 1], cvel[b, 2]
         x, y, z = cvel[b, 3] + w1 * r2 - w2 * r1, cvel[b, 4] + w2 * r0 - w0 * r2, cvel[b, 5] + w0 * r1 - w1 * r0
-        out[g] = np.sqrt(x * x + y * y + z * z) + np.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * rbound[g]
+        spin = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+        out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + spin * tree.rbound[g])
+
+
+@kernel
+def is_long(h: float, speed: Array, radius: Array, a: int, b: int) -> bool:
+    return h * (speed[a] + speed[b]) > SHORT * min(radius[a], radius[b])
+
+
+@kernel
+def long_ways(
+    h: float, open_: np.ndarray, head: np.ndarray, geom: np.ndarray, force: Array, speed: Array, radius: Array
+) -> bool:
+    for c in range(open_.size):
+        if open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, geom[c, 0], geom[c, 1]):
+            return True
+    return False
+
+
+@kernel
+def outruns(
+    h: float, tree: Tree, limits: Limits, cdof: Array, com: Array, xpos: Array, q: Array, v: Array,
+    moving: Array, way: Array, margin: Array,
+) -> bool:  # fmt: skip
+    """Whether a hinge or slide goes past an end of its range that has no row, or a geom further than its way."""
+    for j in limits.limited:
+        if limits.type[j] != BALL:
+            here, on = q[limits.qpos[j]], h * v[limits.dof[j]]
+            below, above = here - limits.range[j, 0], limits.range[j, 1] - here
+            if (below >= margin[j] and below + on < 0.0) or (above >= margin[j] and above - on < 0.0):
+                return True
+    speed = np.zeros(moving.size)
+    geom_speeds(tree, cdof, com, xpos, v, speed)
+    worst = 0.0
+    for g in range(speed.size):
+        worst = max(worst, h * speed[g] * moving[g] - way[g])
+    return worst > 0.0
 
 
 @kernel
 def widen(
-    moving: Array, speed: Array, fall: float, user_gap: Array, margin: Array, body: np.ndarray,
-    first: np.ndarray, second: np.ndarray, user_pair: Array, fixed: bool,
-    gap: Array, pair: Array, body_margin: Array,
+    h: float, tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, moving: Array, fall: float,
+    user_gap: Array, margin: Array, user_pair: Array, fixed: bool,
+    speed: Array, gap: Array, pair: Array, body_margin: Array, way: Array,
 ) -> None:  # fmt: skip
-    """gap = user's + the way of the geom; body_margin covers the widest geom of a body."""
+    """gap = user's + the way of the geom; body_margin covers the widest geom of a body. speed only grows."""
+    geom_speeds(tree, cdof, com, xpos, v, speed)
     for b in range(body_margin.size):
         body_margin[b] = 0.0
     for g in range(gap.size):
-        gap[g] = user_gap[g] + (0.0 if fixed else moving[g] * (speed[g] + fall))
-        b = body[g]
+        way[g] = moving[g] * (SPARE * h * (speed[g] + fall) + SKIN * tree.rbound[g])
+        gap[g] = user_gap[g] + (0.0 if fixed else way[g])
+        b = tree.body[g]
         body_margin[b] = max(body_margin[b], gap[g] + margin[g])
     for p in range(pair.size):
-        a, b = first[p], second[p]
-        pair[p] = user_pair[p] + (gap[a] - user_gap[a]) + (gap[b] - user_gap[b])
+        pair[p] = user_pair[p] + (0.0 if fixed else way[tree.first[p]] + way[tree.second[p]])
 
 
 @kernel
-def widen_limits(
-    limited: np.ndarray, type: np.ndarray, dof: np.ndarray, ways: Array, user: Array, margin: Array
-) -> None:
-    for j in limited:
-        way = ways[dof[j]]
-        if type[j] == BALL:
-            way += ways[dof[j] + 1] + ways[dof[j] + 2]
-        margin[j] = user[j] + way
+def widen_limits(h: float, limits: Limits, v: Array, user: Array, margin: Array) -> None:
+    for j in limits.limited:
+        dof = limits.dof[j]
+        way = abs(v[dof])
+        if limits.type[j] == BALL:
+            way += abs(v[dof + 1]) + abs(v[dof + 2])
+        margin[j] = user[j] + SPARE * h * way + LEAST

@@ -98,9 +98,10 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
         mj.mj_mulJacVec(twin, data, offset, data.qvel)
         offset = data.efc_vel - offset
     sparse = mj.mj_isSparse(twin)
-    pointers = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (NO_INTS, NO_INTS, NO_INTS)
+    none = NO_INTS, NO_INTS, NO_INTS
+    nnz, adr, ind = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else none
     efc = Efc(
-        type, id, data.efc_J.reshape(-1), *pointers, data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law
+        type, id, data.efc_J.reshape(-1), nnz, adr, ind, data.efc_pos.copy(), margin, data.efc_frictionloss, offset, law
     )
     if left or laws.by_reference:
         _by_reference(twin, data, laws, efc)
@@ -110,19 +111,26 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
 
 
 def _by_reference(twin: Any, data: Any, laws: "Laws", efc: Efc) -> None:
-    """The spring that MuJoCo's reference stands for: k d^2 / a and b d / a, a the row's G inv(M) G'."""
+    """The springs that MuJoCo's references stand for.
+
+    compliance="model": f = -(k d r + b v) / R at the end of the step. Direct format: k and b times the effective
+    inertia 1 / a of the row, a = G inv(M) G'.
+    """
+    if laws.by_reference:
+        k, b, d = data.efc_KBIP[:, 0], data.efc_KBIP[:, 1], data.efc_KBIP[:, 2]
+        efc.law[:, STIFFNESS], efc.law[:, DAMPING] = k * d / data.efc_R, b / data.efc_R
+        return
     mj = mujoco()
     unit, row, half = np.zeros(data.nefc), np.zeros(twin.nv), np.zeros(twin.nv)
-    for i in range(data.nefc):
-        if not (laws.by_reference or np.isnan(efc.law[i, STIFFNESS])):
-            continue
+    for i in np.flatnonzero(efc.law[:, STIFFNESS] < 0.0):
         unit[:] = 0.0
         unit[i] = 1.0
         mj.mj_mulJacTVec(twin, data, row, unit)
         mj.mj_solveM(twin, data, half[None], row[None])
         a = float(row @ half)
-        k, b, d, _ = data.efc_KBIP[i]
-        efc.law[i, STIFFNESS], efc.law[i, DAMPING] = (k * d * d / a, b * d / a) if a > 0.0 else (0.0, 0.0)
+        inertia = 1.0 / a if a > 0.0 else 0.0
+        efc.law[i, STIFFNESS] *= -inertia
+        efc.law[i, DAMPING] *= inertia
 
 
 @kernel
@@ -145,11 +153,11 @@ def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc,
         K[i], B[i] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
         if t == EQUALITY:
             kind[i], value[i] = BILATERAL, efc.pos[i]
-        elif t == FRICTION_DOF or t == FRICTION_TENDON:
+        elif t in (FRICTION_DOF, FRICTION_TENDON):
             kind[i], lower[i], upper[i] = CLIPPED, -efc.friction[i], efc.friction[i]
         else:
             kind[i], value[i], lower[i] = UNILATERAL, efc.pos[i] - efc.margin[i], 0.0
-        if t == FRICTIONLESS or t == ELLIPTIC:
+        if t in (FRICTIONLESS, ELLIPTIC):
             c = efc.id[i]
             exponent[i], dissipation[i] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
             if touch.adhesion[c] > 0.0 and K[i] > 0.0:

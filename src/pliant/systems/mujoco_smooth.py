@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant.flat import BILATERAL, CLIPPED, UNILATERAL
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_rows import (
     EXTRA_COLUMNS,
@@ -119,7 +119,7 @@ class Smooth(NamedTuple):
     stiffness: Array  # (nv,) K of joints
     damping: Array  # (nv,) D of joints
     tendons: list[tuple[int, float]]  # per extra row from the first on: which, and the force that was taken out
-    actuators: Array  # outputs of the extra rows after those
+    actuators: Ints  # outputs of the extra rows after those
     taken: Array  # their forces that were taken out
     implicit: bool  # whether joints have springs or dampers
 
@@ -146,7 +146,7 @@ class _Rows:
         self._val: list[Array] = []
         self._table: list[Array] = []
 
-    def add(self, idx: Array, val: Array, kind: int, *, K: float = 0.0, B: float = 0.0, value: float = 0.0,
+    def add(self, idx: Any, val: Array, kind: int, *, K: float = 0.0, B: float = 0.0, value: float = 0.0,
             offset: float = 0.0, lower: float = -np.inf, upper: float = np.inf) -> None:  # fmt: skip
         row = np.zeros(EXTRA_COLUMNS)
         row[EXTRA_KIND], row[EXTRA_STIFFNESS], row[EXTRA_DAMPING], row[EXTRA_VALUE] = kind, K, B, value
@@ -197,7 +197,7 @@ def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array)
     return kept
 
 
-def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> tuple[Array, Array]:
+def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> tuple[Ints, Array]:
     """Rows for every output whose force falls with its length or velocity; returns which, and what they replace."""
     h = model.opt.timestep
     free, K, B = _slopes(model, twin, data)

@@ -2,9 +2,9 @@
 
     I dw/dt = -w x I w,   dR/dt = R [w]x        over the step, alone, in short steps of the classical Runge-Kutta
 
-The torque -w x I w taken once per step feeds energy into a body that tumbles. What inertia alone does within the step is
-integrated instead. It enters as the force `push` in place of the torque; and as `shift`, by which the average velocity
-of the step differs from the one at its end: positions and the rates of constraints follow the average.
+The torque -w x I w taken once per step feeds energy into a body that tumbles. What inertia alone does within the step
+is integrated instead. It enters as the force `push` in place of the torque; and as `shift`, by which the average
+velocity of the step differs from the one at its end: positions and the rates of constraints follow the average.
 """
 
 from typing import Any, NamedTuple

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pliant._compile import kernel
 from pliant.errors import InputError
 from pliant.flat import Flat
 from pliant.inputs import Array
@@ -16,9 +17,9 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_rows import Mass, Rows, make_flat, read_rows
+from pliant.systems.mujoco_rows import Mass, Rows, read_rows
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
-from pliant.systems.mujoco_solve import Answer, solve_flat
+from pliant.systems.mujoco_solve import DEFAULT, Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
@@ -32,16 +33,22 @@ LOOKS: Final = 2  # for contacts and limits that only come within reach by what 
 class Assembled(NamedTuple):
     """A step as it is solved, and what it was made of."""
 
-    flat: Flat
+    step: Step
     rows: Rows
     open: np.ndarray  # (ncon,) contacts that are beyond their margin
     smooth: Smooth
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
 
+    @property
+    def flat(self) -> Flat:
+        return self.step.flat
+
 
 def check_finite(data: Any) -> None:
     """Raise InputError for a state or controls with nan or inf."""
+    if all_finite(data.qpos, data.qvel, data.ctrl):
+        return
     for name in ("qpos", "qvel", "ctrl"):
         array = getattr(data, name)
         if not np.isfinite(array).all():
@@ -57,11 +64,11 @@ class Stepper:
 
     def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
         check(model)
+        self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
         self.ignored = say_ignored(model, compliance)
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
-        self.lock = threading.RLock()  # of the copy of the model, which a step changes: held by whoever steps
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -69,9 +76,11 @@ class Stepper:
         self.laws = Laws(model, self._materials, self._compliance)
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
-        self._reach = Reach(model, self._twin.model)
-        self._place = tuple(getattr(model, name).copy() for name in ("D_rownnz", "D_rowadr", "D_colind", "mapM2D"))
+        self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
+        self._pattern = (model.D_rownnz.copy(), model.D_rowadr.copy(), model.D_colind.copy(), model.mapM2D.copy())
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
+        self._still = np.zeros(model.nv)
+        self._shift: Array | None = None  # of the last forward, for the advance
         self._acts = not int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_ACTUATION
 
     def refresh(self, model: Any, data: Any) -> None:
@@ -93,11 +102,12 @@ class Stepper:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
         open_ = self.evaluate(model, data, control=control)
         step = self.assemble(model, data, open_)
-        answer, step = self._solve(model, data, solver, step)
+        answer, step = self._solve(model, data, DEFAULT if solver is None else solver, step)
         self._write(model, data, step, answer)
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
-        return answer._replace(shift=step.shift)
+        self._shift = step.shift
+        return answer
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
         """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""
@@ -126,25 +136,25 @@ class Stepper:
         found = smooth(self._passive, model, self._twin.model, data) if found is None else found
         push, shift = self._turning(model, data)
         rows = read_rows(self._twin.model, data, self.laws, self._reach)
-        flat = make_flat(
+        step = Step(
             model.opt.timestep,
-            Mass(data.M, *self._place, found.more),
-            data.qvel,
+            Mass(data.M, *self._pattern, found.more),
+            data.qvel.copy(),
             found.force if push is None else found.force + push,
-            np.zeros(model.nv) if shift is None else shift,
+            self._still if shift is None else shift,
             rows.efc,
             rows.touch,
             found.extra,
         )
-        return Assembled(flat, rows, open_, found, push, shift)
+        return Assembled(step, rows, open_, found, push, shift)
 
-    def advance(self, model: Any, data: Any, answer: Answer) -> None:
+    def advance(self, model: Any, data: Any) -> None:
         """To the end of the step; bodies that turn freely go where their average velocity leads."""
         mj, s = mujoco(), self._twin.model
-        before = data.qpos.copy() if answer.shift is not None else None
+        before = data.qpos.copy() if self._shift is not None else None
         mj.mj_Euler(s, data)
         if before is not None:
-            mj.mj_integratePos(s, before, data.qvel + answer.shift, model.opt.timestep)
+            mj.mj_integratePos(s, before, data.qvel + self._shift, model.opt.timestep)
             for dof in self._bodies.dof:
                 at = model.jnt_qposadr[model.dof_jntid[dof]]
                 data.qpos[at : at + 7] = before[at : at + 7]
@@ -165,14 +175,13 @@ class Stepper:
         turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
         return (push, shift) if turns else (None, None)
 
-    def _solve(self, model: Any, data: Any, solver: Formulation | None, step: Assembled) -> tuple[Answer, Assembled]:
+    def _solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
         """Solve; look again for what the step brings within reach by what it does."""
         for again in range(LOOKS + 1):
-            guess = step.flat.velocity + step.flat.step * data.qacc_warmstart
-            answer = solve_flat(step.flat, solver, guess)
+            answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
             if step.open.any():
                 answer = self._follow_open(model, data, solver, step, answer)
-            if again == LOOKS or not self._reach.outrun(model, data, answer.velocity):
+            if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
         return answer, step
@@ -186,23 +195,21 @@ class Stepper:
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, open_, step.smooth)
 
-    def _follow_open(
-        self, model: Any, data: Any, solver: Formulation | None, step: Assembled, answer: Answer
-    ) -> Answer:
-        """Solve again where open contacts that receive a force do not touch, or touch at another time than they seem to.
+    def _follow_open(self, model: Any, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> Answer:
+        """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
 
         Geoms are followed on their way without these contacts; gaps shrink or grow as the time of their touch does.
         """
-        flat = step.flat
-        pairs = {pair: c for pair, c in _open_pairs(data, step.open, answer.force).items()
-                 if self._reach.bent(model, *pair)}  # fmt: skip
-        if not pairs:
+        if not self._reach.bends(data, step.open, answer.force):
             return answer
+        pairs = {pair: c for pair, c in _open_pairs(data, step.open, answer.force).items()
+                 if self._reach.bent(*pair)}  # fmt: skip
         heads = {pair: data.contact.efc_address[contacts] for pair, contacts in pairs.items()}
+        flat = step.flat
         value = flat.value.copy()
         value[np.concatenate(list(heads.values()))] = NEVER
         loose = solve_flat(flat._replace(value=value), solver, flat.velocity)
-        top = self._reach.speeds(model, data, loose.velocity)
+        top = self._reach.speeds(data, loose.velocity)
         way = loose.velocity if step.shift is None else loose.velocity + step.shift
         for (a, b), rows in heads.items():
             margin = float(data.contact.includemargin[pairs[a, b][0]])
@@ -221,14 +228,26 @@ class Stepper:
         if step.push is not None:
             data.qfrc_bias -= step.push
             data.qfrc_smooth += step.push
-        implicit = write_smooth(data, step.flat.step, step.smooth, answer.velocity, answer.force[m:])
+        implicit = write_smooth(data, model.opt.timestep, step.smooth, answer.velocity, answer.force[m:])
         write_rows(model, self._twin.model, data, step.rows, answer.force[:m], step.open, self._reach)
         if implicit or step.push is not None:
             mujoco().mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
         if implicit or step.push is not None or m:
-            data.qacc[:] = (answer.velocity - step.flat.velocity) / step.flat.step
+            data.qacc[:] = (answer.velocity - data.qvel) / model.opt.timestep
         else:
             data.qacc[:] = data.qacc_smooth
+
+
+@kernel
+def all_finite(a: Array, b: Array, c: Array) -> bool:
+    total = 0.0
+    for x in a:
+        total += 0.0 * x
+    for x in b:
+        total += 0.0 * x
+    for x in c:
+        total += 0.0 * x
+    return total == 0.0
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:

@@ -48,7 +48,7 @@ def say_ignored(model: Any, compliance: str) -> list[str]:
             default = geom.solref if "solref" in name else geom.solimp
             if np.any((given != default).any(axis=1) & ~np.broadcast_to(used, len(given))):
                 found.append(name)
-    for name in ("dof_solref", "dof_solimp", "tendon_solref_fri", "tendon_solimp_fri"):
+    for name in ("dof_solref", "dof_solimp", "tendon_solref_fri", "tendon_solimp_fri") if compliance != "model" else ():
         default = geom.solref if "solref" in name else geom.solimp
         if np.any(getattr(model, name) != default):
             found.append(name)

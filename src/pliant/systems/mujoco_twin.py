@@ -22,7 +22,7 @@ PADDING: Final = 64  # bytes between arrays of one buffer, at most
 
 
 class Span(NamedTuple):
-    """The same stretch of memory in the two models, as whole words and what is left over."""
+    """The same stretch of memory in the two models, as bytes."""
 
     theirs: np.ndarray
     ours: np.ndarray
@@ -34,21 +34,19 @@ class Twin:
     def __init__(self, model: Any) -> None:
         self.model = copy.copy(model)
         self._spans = [*_arrays(model, self.model), _options(model, self.model)]
-        self._kept = [span.theirs.copy() for span in self._spans]
+        self._kept = [span.theirs.tobytes() for span in self._spans]
         self._dress()
 
     def follow(self) -> bool:
         """Take over what the user has changed since the last time; whether there was anything."""
-        changed = False
-        for span, kept in zip(self._spans, self._kept, strict=True):
-            if not np.array_equal(span.theirs, kept):
-                kept[:] = span.theirs
-                changed = True
-        if changed:
-            for span, kept in zip(self._spans, self._kept, strict=True):
-                span.ours[:] = kept
-            self._dress()
-        return changed
+        now = [span.theirs.tobytes() for span in self._spans]
+        if now == self._kept:
+            return False
+        self._kept = now
+        for span in self._spans:
+            span.ours[:] = span.theirs
+        self._dress()
+        return True
 
     def _dress(self) -> None:
         """Elliptic cones for the rows; Euler without its implicit damping for the advance, since our forces have it;
@@ -118,7 +116,4 @@ def _option_layout() -> Any:
 
 
 def _memory(address: int, size: int) -> np.ndarray:
-    """The longest words that fit: comparing bytes takes eight times as long."""
-    whole = (kind for kind in (ctypes.c_uint64, ctypes.c_uint32) if (size | address) % ctypes.sizeof(kind) == 0)
-    kind = next(whole, ctypes.c_uint8)
-    return np.ctypeslib.as_array((kind * (size // ctypes.sizeof(kind))).from_address(address))
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))

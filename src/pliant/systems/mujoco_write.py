@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -13,10 +15,7 @@ from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL, Rows
 from pliant.systems.mujoco_smooth import Smooth
 
-CONTACT_FIELDS: Final = (
-    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion",
-    "surfacevel", "mu", "H", "dim", "geom1", "geom2", "geom", "flex", "elem", "vert", "exclude", "efc_address",
-)  # fmt: skip
+NO_GAPS: Final = np.zeros(0)
 
 
 @kernel
@@ -27,8 +26,8 @@ def transfer(
 ) -> None:  # fmt: skip
     """Forces of rows with elliptic cones into rows of the user's layout, which are some of them in the same order.
 
-    number: (contacts before,) their number now, -1 if dropped. A pyramid's edges carry the normal force in equal shares,
-    and half of +-f_k / mu_k: unclipped, so that they add up to the force whatever it is.
+    number: (contacts before,) their number now, -1 if dropped. A pyramid's edges carry the normal force in equal
+    shares, and half of +-f_k / mu_k: unclipped, so that they add up to the force whatever it is.
     """
     i = j = 0
     while j < type.size:
@@ -59,8 +58,8 @@ def transfer(
 
 @kernel(inline=True)
 def _same(type: int, id: int, pos: float, number: np.ndarray, t: int, k: int, p: float) -> bool:
-    if t == FRICTIONLESS or t == PYRAMIDAL or t == ELLIPTIC:
-        return (type == FRICTIONLESS or type == ELLIPTIC) and number[id] == k
+    if t in (FRICTIONLESS, PYRAMIDAL, ELLIPTIC):
+        return (type in (FRICTIONLESS, ELLIPTIC)) and number[id] == k
     return type == t and id == k and (pos == p or (t != LIMIT_JOINT and t != LIMIT_TENDON))
 
 
@@ -126,26 +125,51 @@ def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_
 
 def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) -> np.ndarray:
     """Drop contacts that are out of the user's reach and carry nothing; returns the number of each now, or -1."""
+    number = np.arange(len(open_))
     if not open_.any():
-        return np.arange(len(open_))
-    contacts, head = data.contact, data.contact.efc_address
-    pushes = (head >= 0) & (force[np.maximum(head, 0)] != 0.0)
-    kept = ~open_ | pushes | (contacts.dist < contacts.includemargin + _user_gap(model, contacts.geom, reach))
-    contacts.exclude[open_ & ~pushes] = 1
-    head[open_ & ~pushes] = -1
-    if not kept.all():
-        count = int(kept.sum())
-        for name in CONTACT_FIELDS:
-            column = getattr(contacts, name, None)
-            if column is not None:
-                column[:count] = column[kept]
+        return number
+    contacts = data.contact
+    dist, geom = contacts.dist, contacts.geom
+    pairs = _pair_gaps(model, geom, reach) if model.npair else NO_GAPS
+    count = _number(
+        open_, contacts.efc_address, force, dist, contacts.includemargin, geom, reach.geom_gap, pairs, contacts.exclude,
+        number,
+    )  # fmt: skip
+    if count < len(number):
+        memory = _structs(dist.__array_interface__["data"][0], dist.strides[0], len(number))  # dist is the first field
+        memory[:count] = memory[number >= 0]
         data.ncon = count
-    return np.where(kept, np.cumsum(kept) - 1, -1)
+    return number
 
 
-def _user_gap(model: Any, geom: np.ndarray, reach: Reach) -> Array:
-    gap = np.asarray(reach.geom_gap[geom[:, 0]] + reach.geom_gap[geom[:, 1]])
-    if model.npair:
-        pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
-        gap = np.array([pairs.get(frozenset(p), g) for p, g in zip(geom, gap, strict=True)])
-    return gap
+@functools.lru_cache(maxsize=256)
+def _structs(start: int, size: int, count: int) -> np.ndarray:
+    """The memory of the contacts, (count, size) of bytes; it lies in the arena, which a data keeps for life."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * (size * count)).from_address(start)).reshape(-1, size)
+
+
+@kernel
+def _number(
+    open_: np.ndarray, head: np.ndarray, force: Array, dist: Array, margin: Array, geom: np.ndarray, gap: Array,
+    pairs: Array, exclude: np.ndarray, number: np.ndarray,
+) -> int:  # fmt: skip
+    """How many contacts are kept; exclude is MuJoCo's 1 on those that are open and carry nothing."""
+    count = 0
+    for c in range(open_.size):
+        number[c] = count
+        pushes = head[c] >= 0 and force[head[c]] != 0.0
+        if open_[c] and not pushes:
+            exclude[c] = 1
+            head[c] = -1
+            allowed = pairs[c] if pairs.size else gap[geom[c, 0]] + gap[geom[c, 1]]
+            if dist[c] >= margin[c] + allowed:
+                number[c] = -1
+        if number[c] >= 0:
+            count += 1
+    return count
+
+
+def _pair_gaps(model: Any, geom: np.ndarray, reach: Reach) -> Array:
+    """The user's gap of every contact, where some come from pairs."""
+    pairs = {frozenset(p): g for *p, g in zip(model.pair_geom1, model.pair_geom2, reach.pair_gap, strict=True)}
+    return np.array([pairs.get(frozenset(p), reach.geom_gap[p].sum()) for p in geom])

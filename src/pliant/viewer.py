@@ -1,0 +1,63 @@
+"""`pliant view`: a model in the browser, stepped with our forces, drawn by mjviser."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+from typing import Any, Final
+
+from pliant.errors import InputError, missing_extra
+from pliant.systems.mujoco_calls import mj_forward, mj_step
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_load import compile_spec, read_spec
+from pliant.systems.mujoco_patch import patch_mujoco
+
+HOST: Final = "127.0.0.1"  # this machine alone: whoever reaches the server can steer the simulation
+PORT: Final = 8080
+
+
+def read_model(source: Any, *, step: float | None = None, floating: bool = False, floor: bool = False) -> Any:
+    """A mujoco.MjModel of a path to MJCF or URDF, or of its text. step: the timestep [s] in place of the model's."""
+    if step is not None and not (math.isfinite(step) and step > 0.0):
+        raise InputError(f"step must be a positive number of seconds, got {step}")
+    model = compile_spec(read_spec(source, floating=floating, floor=floor))
+    if step is not None:
+        model.opt.timestep = step
+    return model
+
+
+class View:
+    """A viewer that listens from the start; `run` steps and draws until Ctrl-C, then closes it.
+
+    url: where a browser finds it. data: the mujoco.MjData that is stepped.
+    """
+
+    def __init__(self, model: Any, *, port: int = PORT) -> None:
+        viser, mjviser = _packages()
+        self.data = mujoco().MjData(model)
+        mj_forward(model, self.data)  # what cannot be stepped is refused before there is anything to look at
+        with contextlib.redirect_stdout(io.StringIO()):  # viser's own banner
+            self._server = viser.ViserServer(host=HOST, port=port, label="pliant", verbose=False)
+        # The button would ask a stranger's server for a public address.
+        self._server.gui.configure_theme(show_share_button=False)
+        self._viewer = mjviser.Viewer(model, self.data, step_fn=mj_step, server=self._server)
+        self.url = f"http://{HOST}:{self._server.get_port()}"
+
+    def run(self) -> None:
+        """Step and draw until Ctrl-C; from the main thread."""
+        with patch_mujoco():  # the viewer calls mujoco.mj_forward when a slider, a key frame or Reset sets the state
+            self._viewer.run()
+
+    def close(self) -> None:
+        """Stop listening; for a view that was not run."""
+        self._server.stop()
+
+
+def _packages() -> tuple[Any, Any]:
+    try:
+        import mjviser
+        import viser
+    except ImportError as error:
+        missing_extra(error.name or "mjviser", "viewer")
+    return viser, mjviser
