@@ -42,7 +42,8 @@ def test_many_steps_in_one_call_are_as_many_calls(name):
     for _ in range(7):
         pliant.mj_step(model, many)
     assert state(model, one).tobytes() == state(model, many).tobytes()
-    pliant.mj_step(model, one, nstep=np.int64(3))
+    count: Any = np.int64(3)
+    pliant.mj_step(model, one, nstep=count)
     pliant.mj_step(model, one, 0)
     assert one.time == pytest.approx(10 * model.opt.timestep)
 
@@ -229,7 +230,8 @@ def test_versions_that_are_known_are_taken(version, monkeypatch):
 ARENA = """
 import mujoco, pliant
 boxes = "".join(
-    f'<body pos="{i % 8 * .15} {i // 8 * .15} .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>' for i in range(60)
+    f'<body pos="{i % 8 * .15} {i // 8 * .15} .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+    for i in range(60)
 )
 model = mujoco.MjModel.from_xml_string(
     f'<mujoco><size memory="60K"/><worldbody><geom type="plane" size="0 0 1"/>{boxes}</worldbody></mujoco>'
@@ -239,7 +241,7 @@ try:
     pliant.mj_step(model, data, 3)
 except Exception as error:
     print(type(error).__name__, error)
-small = mujoco.MjModel.from_xml_string('<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>')
+small = mujoco.MjModel.from_xml_string("<mujoco/>")
 pliant.mj_step(small, mujoco.MjData(small))
 print("alive")
 """

@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], list[str]]] = {
     "another root": ("<html/>", pliant.FileError, ["html"]),
     "no mass": ('<mujoco><worldbody><body><freejoint/></body></worldbody></mujoco>', pliant.InputError, ["mass"]),
     "a mesh that is nowhere": (robot('<mesh filename="package://p/m.stl"/>'), pliant.PliantError, ["m.stl"]),
-    "a mesh that MuJoCo cannot read": (robot('<mesh filename="m.dae"/>'), pliant.FileError, ["m.dae", ".stl", "convert"]),
+    "a mesh of another kind": (robot('<mesh filename="m.dae"/>'), pliant.FileError, ["m.dae", ".stl", "convert"]),
     "a number": (3, pliant.InputError, ["int"]),
     "nothing": (None, pliant.InputError, ["NoneType"]),
     "a bad number": (robot(inertia='ixx="a" iyy="1" izz="1"'), pliant.PliantError, ["a"]),
