@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def test_many_steps_in_one_call_are_as_many_calls(name):
     for _ in range(7):
         pliant.mj_step(model, many)
     assert state(model, one).tobytes() == state(model, many).tobytes()
-    pliant.mj_step(model, one, nstep=np.int64(3))
+    count: Any = np.int64(3)
+    pliant.mj_step(model, one, nstep=count)
     pliant.mj_step(model, one, 0)
     assert one.time == pytest.approx(10 * model.opt.timestep)
 
@@ -114,6 +116,30 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     limits = pliant.stats(data).statuses[pliant.Status.ITERATION_LIMIT]
     assert limits > 1 and pliant.stats(data).worst_residual > 0.0
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
+
+
+def test_threads_that_share_a_model_do_not_disturb_each_other():
+    """As with MuJoCo, each with its own data."""
+    model = everything()
+
+    def run(seed: int) -> bytes:
+        data = start(model)
+        shake(model, data, seed, size=SHAKES["everything"])
+        for _ in range(50):
+            pliant.mj_step(model, data)
+        return state(model, data).tobytes()
+
+    alone = [run(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(4))) == alone
+
+
+def test_forces_that_die_away_stay_solved():
+    """Until they are too small for a number to hold: a residual relative to them means nothing any more."""
+    model = ZOO["tied"]()
+    data = start(model)
+    pliant.mj_step(model, data, 600)
+    assert pliant.stats(data).statuses[pliant.Status.SOLVED] == 600
 
 
 @pytest.mark.parametrize("count", [1.0, "3", None, True, -1])
@@ -204,7 +230,8 @@ def test_versions_that_are_known_are_taken(version, monkeypatch):
 ARENA = """
 import mujoco, pliant
 boxes = "".join(
-    f'<body pos="{i % 8 * .15} {i // 8 * .15} .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>' for i in range(60)
+    f'<body pos="{i % 8 * .15} {i // 8 * .15} .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+    for i in range(60)
 )
 model = mujoco.MjModel.from_xml_string(
     f'<mujoco><size memory="60K"/><worldbody><geom type="plane" size="0 0 1"/>{boxes}</worldbody></mujoco>'
@@ -214,7 +241,7 @@ try:
     pliant.mj_step(model, data, 3)
 except Exception as error:
     print(type(error).__name__, error)
-small = mujoco.MjModel.from_xml_string('<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>')
+small = mujoco.MjModel.from_xml_string("<mujoco/>")
 pliant.mj_step(small, mujoco.MjData(small))
 print("alive")
 """

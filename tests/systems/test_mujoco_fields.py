@@ -1,4 +1,4 @@
-"""What a step leaves in MjData: MuJoCo's own numbers where nothing pushes, our forces everywhere where something does."""
+"""What a step leaves in MjData: MuJoCo's own numbers where nothing pushes, our forces where something does."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.support.models import SHAKES, ZOO, body, build, everything, hinge, sh
 
 LAYOUTS = [f'cone="{cone}" jacobian="{jac}"' for cone in ("pyramidal", "elliptic") for jac in ("dense", "sparse")]
 # What the solver of either leaves of its own work, and memory.
-OWN = {"qacc_warmstart", "solver", "solver_niter", "solver_nnz", "solver_fwdinv", "timer", "maxuse_stack", "maxuse_arena",
-       "maxuse_con", "maxuse_efc", "arena", "buffer", "threadpool", "threadlock", "pstack", "pbase", "parena", "plugin_data",
-       "warning", "narena"}  # fmt: skip
+OWN = {"qacc_warmstart", "solver", "solver_niter", "solver_nnz", "solver_fwdinv", "timer", "maxuse_stack",
+       "maxuse_arena", "maxuse_con", "maxuse_efc", "arena", "buffer", "threadpool", "threadlock", "pstack", "pbase",
+       "parena", "plugin_data", "warning", "narena"}  # fmt: skip
 
 
 def names() -> list[str]:
@@ -44,9 +44,12 @@ FREE = {
         {hinge("b", "0 0 1")}<geom type="capsule" size=".02" fromto="0 0 0 0 .4 0"/><site name="t" pos="0 .4 0"/>
         <camera pos="0 0 1"/><light/></body></body><site name="u" pos="0 0 1"/>""",
         rest="""<tendon><spatial name="rope"><site site="u"/><site site="t"/></spatial></tendon><actuator>
-        <motor name="m" joint="a" gear="3"/><motor tendon="rope"/><general joint="b" dyntype="filter" dynprm=".1" gainprm="2"/>
-        </actuator><sensor><accelerometer site="t"/><gyro site="t"/><force site="s"/><torque site="s"/><tendonpos tendon="rope"/>
-        <framelinvel objtype="site" objname="t"/><subtreeangmom body="world"/><actuatorfrc actuator="m"/><clock/></sensor>""",
+        <motor name="m" joint="a" gear="3"/><motor tendon="rope"/>
+        <general joint="b" dyntype="filter" dynprm=".1" gainprm="2"/>
+        </actuator><sensor><accelerometer site="t"/><gyro site="t"/><force site="s"/><torque site="s"/>
+        <tendonpos tendon="rope"/>
+        <framelinvel objtype="site" objname="t"/><subtreeangmom body="world"/><actuatorfrc actuator="m"/>
+        <clock/></sensor>""",
         flags='energy="enable" contact="disable"',
     ),
     "ball": lambda: build(

@@ -51,8 +51,8 @@ def test_flat_impacts_stop_on_the_ground(shape, ground, speed, height):
     assert abs(data.qvel[-4]) < 1e-3 * speed and data.qpos[-5] < LOW + 1e-3 * max(speed, 1.0)
 
 
-# An impact off centre sends them spinning at 1000 rad/s, ten radians in the step, about a contact whose normal and place
-# are those of its start.
+# An impact off centre sends them spinning at 1000 rad/s, ten radians in the step, about a contact whose normal and
+# place are those of its start.
 SPUN = [("cylinder", "plate"), ("ellipsoid", "plane"), ("ellipsoid", "plate")]
 TILTED = [
     pytest.param(
@@ -80,7 +80,7 @@ def test_tilted_impacts_do_not_tunnel(shape, ground, speed, seed):
 @pytest.mark.parametrize("height", [0.1, 0.3, 0.45])
 @pytest.mark.parametrize("held", [True, False])
 def test_the_tip_of_a_spinning_rod_stays_above_a_plate(held, height, spin):
-    """1 m long, about its middle, its tip at up to 50 m/s: half a metre in a step, a plate of 5 mm. On a hinge it stops."""
+    """1 m long, its tip at up to 50 m/s: half a metre in a step, 5 mm of plate. On a hinge it stops."""
     rod = body('type="capsule" size=".01" fromto="-.49 0 0 .49 0 0" mass="1"', f"0 0 {height}",
                joint=hinge() if held else "<freejoint/>")  # fmt: skip
     model = build(GROUNDS["plate"] + rod, option='timestep=".01" gravity="0 0 0"')
@@ -138,10 +138,11 @@ def test_a_ball_thrown_along_the_floor_glides_over_it():
 
 @pytest.mark.parametrize("speed", [1.0, 100.0])
 def test_joints_stop_at_their_limits(speed):
-    """A hinge, a slider and a ball thrown at their limits: no further than their stiffness lets them, and no way back."""
+    """A hinge, a slider and a ball thrown at their limits: as far as their stiffness lets them, and no way back."""
     world = """<body><joint range="-1 .5" axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .3 0 0"/></body>
       <body pos="0 2 0"><joint type="slide" range="-1 .5" axis="1 0 0"/><geom size=".1"/></body>
-      <body pos="0 4 0"><joint type="ball" range="0 .5"/><geom type="capsule" size=".05" fromto="0 0 0 0 0 .3"/></body>"""
+      <body pos="0 4 0"><joint type="ball" range="0 .5"/>
+      <geom type="capsule" size=".05" fromto="0 0 0 0 0 .3"/></body>"""
     model = build(world, option='timestep=".01" gravity="0 0 0"')
     data = start(model, [speed, speed, speed, 0.0, 0.0])
     for _ in range(int(50 / speed) + 20):
@@ -154,7 +155,7 @@ def test_joints_stop_at_their_limits(speed):
 
 # At the cone of a ball's limit, whose normal turns with the ball: what goes beyond it along the tangent is thrown back.
 NARROW = [
-    pytest.param(reach, speed, step, marks=[pytest.mark.xfail(reason="the limit turns faster than the step sees")] if bad else [])
+    pytest.param(reach, speed, step, marks=[pytest.mark.xfail(reason="its normal turns too fast")] if bad else [])
     for reach, speed, step, bad in (
         (1.0, 10.0, 0.01, False), (0.3, 1.0, 0.01, False), (0.3, 10.0, 0.01, True), (0.1, 1.0, 0.01, True),
         (0.1, 1.0, 0.002, False), (0.01, 1.0, 0.002, False), (0.01, 10.0, 0.002, True), (0.001, 0.1, 0.002, True),

@@ -75,7 +75,7 @@ def test_materials_of_one_call_do_not_stay():
     assert 0.1 - data.qpos[2] == pytest.approx(WEIGHT / CONTACT, rel=1e-6)
 
 
-ERRORS = {
+ERRORS: dict[str, tuple[Any, list[str]]] = {
     "no match": ({"bal": pliant.Law(1.0)}, ["'bal' matches nothing", "ball", "floor", "thing", "no names"]),
     "no match of a kind": ({"joint:ball": pliant.Law(1.0)}, ["'joint:ball' matches nothing", "joint: no names"]),
     "not a law": ({"ball": 1e5}, ["materials['ball']", "pliant.Law", "float"]),
@@ -125,7 +125,9 @@ def hung(kind: str, how: str = "", mass: float = 2.0) -> Any:
     if kind == "joint":
         equality = f'<joint name="held" joint1="z" {solref}/>'
     if kind == "tendon limit":
-        tendon = f'<fixed name="string" range="0 1" {how and f"""solreflimit="{how}" """}><joint joint="z" coef="1"/></fixed>'
+        limit = how and f'solreflimit="{how}"'
+        tendon = f'<fixed name="string" range="0 1" {limit}><joint joint="z" coef="1"/></fixed>'
+        limit = ""
     if kind == "tendon":
         tendon = '<fixed name="string"><joint joint="z" coef="1"/></fixed>'
         equality = f'<tendon name="held" tendon1="string" {solref}/>'
@@ -214,7 +216,9 @@ def pairs() -> dict[str, Any]:
             "no contact": f'{ball} contype="0" conaffinity="0"',
         }.items():
             made[f"{what}, {where}"] = lying(f'name="ball" {geom}', pos)
-        pair = '<contact><pair geom1="ball" geom2="floor" condim="4" friction=".2 .3 .01 .02 .03" margin=".02" gap=".01"/>'
+        pair = (
+            '<contact><pair geom1="ball" geom2="floor" condim="4" friction=".2 .3 .01 .02 .03" margin=".02" gap=".01"/>'
+        )
         made[f"pair, {where}"] = lying(pos=pos, rest=f"{pair}</contact>")
         made[f"exclude, {where}"] = lying(pos=pos, rest='<contact><exclude body1="world" body2="thing"/></contact>')
     return made

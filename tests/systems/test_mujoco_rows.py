@@ -24,7 +24,7 @@ from tests.support.models import SHAKES, ZOO, body, build, shake, start
 
 SEEDS = [1, 2, 3]
 # An open contact may carry noise of up to 1e-14 of its largest entry, which is taken out.
-SAME = {"rtol": 0.0, "atol": 1e-12}
+SAME: Any = {"rtol": 0.0, "atol": 1e-12}
 
 
 def assembled(model: Any, data: Any) -> Assembled:
@@ -157,7 +157,7 @@ def test_the_inertia_is_that_of_mujoco(name, layout):
 
 
 def test_rows_that_move_nothing_take_no_force():
-    """A contact between two fixed bodies, one of them on a joint that the contact cannot move: no row out of rounding."""
+    """A contact below a body that can only turn about its normal: no row out of rounding."""
     spun = '<body pos="0 0 .0999"><joint axis="0 0 1"/><geom type="sphere" size=".1" mass="1"/></body>'
     model = build(spun, floor=True)
     data = start(model)

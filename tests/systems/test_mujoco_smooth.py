@@ -182,7 +182,8 @@ def test_polynomial_springs_come_to_rest_in_balance(curve, k, step):
 @pytest.mark.parametrize("k", [1e1, 1e4, 1e7])
 def test_springs_of_balls_and_free_joints_do_not_diverge(k):
     world = f"""<body><joint type="ball" stiffness="{k}"/><geom type="capsule" size=".03" fromto="0 0 0 .4 0 0"
-      mass="1"/></body><body pos="0 2 0"><joint type="free" stiffness="{k}"/><geom type="box" size=".1 .2 .3" mass="1"/></body>"""
+      mass="1"/></body><body pos="0 2 0"><joint type="free" stiffness="{k}"/>
+      <geom type="box" size=".1 .2 .3" mass="1"/></body>"""
     model = build(world, option='timestep=".02"')
     data = start(model, np.linspace(-1.0, 1.0, model.nv))
     pliant.mj_step(model, data, 500)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import Any
 
 import mujoco
 import pytest
@@ -15,13 +17,14 @@ BALL = body('size=".1"')
 TORUS = """<mujoco><extension><plugin plugin="mujoco.sdf.torus"><instance name="t"/></plugin></extension><asset><mesh
   name="m"><plugin instance="t"/></mesh></asset><worldbody><body><freejoint/><geom type="sdf" mesh="m"><plugin
   instance="t"/></geom></body></worldbody></mujoco>"""
-PID = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="t"><config key="kp" value="1"/></instance></plugin>
+PID = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="t"><config key="kp" value="1"/></instance>
+  </plugin>
   </extension><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody><actuator><plugin joint="j"
   plugin="mujoco.pid" instance="t"/></actuator></mujoco>"""
 CLOTH = '<flexcomp name="f" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2" rigid="true"/>'
 STRING = '<tendon><fixed stiffness="1" springyield="1"><joint joint="a" coef="1"/></fixed></tendon>'
 
-REFUSED = {
+REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
     "flex": (lambda: build(CLOTH), "flexes", "keep mujoco.mj_step"),
     "sdf": (lambda: mujoco.MjModel.from_xml_string(TORUS), "SDF geoms", "mesh or primitives"),
     "plugin": (lambda: mujoco.MjModel.from_xml_string(PID), "engine plugins", "remove the <plugin> elements"),
@@ -47,7 +50,7 @@ if NEW:
         ),
     }
 
-IGNORED = {
+IGNORED: dict[str, tuple[str, Callable[[], Any]]] = {
     'option cone="elliptic"': ("option cone", lambda: build(BALL, option='cone="elliptic"')),
     'option integrator="RK4"': ("option integrator", lambda: build(BALL, option='integrator="RK4"')),
     'option impratio="10"': ("option impratio", lambda: build(BALL, option='impratio="10"')),
@@ -55,7 +58,10 @@ IGNORED = {
     "solref of a geom": ("geom_solref", lambda: build(body('size=".1" solref=".01 1"'))),
     "solimp of a geom": ("geom_solimp", lambda: build(body('size=".1" solimp=".8 .9 .01"'))),
     "solref of a limit": ("jnt_solref", lambda: build(body('size=".1"', joint=hinge(more='solreflimit=".01 1"')))),
-    "solref of dry friction": ("dof_solref", lambda: build(body('size=".1"', joint=hinge(more='solreffriction=".1 1"')))),
+    "solref of dry friction": (
+        "dof_solref",
+        lambda: build(body('size=".1"', joint=hinge(more='solreffriction=".1 1"'))),
+    ),
 }
 
 

@@ -194,7 +194,10 @@ def test_an_address_used_again_is_not_mistaken():
 
 
 def test_two_models_and_many_data_do_not_mix():
-    first, second = build(body('size=".1"'), option='gravity="0 0 -1"'), build(body('size=".1"'), option='gravity="0 0 -2"')
+    first, second = (
+        build(body('size=".1"'), option='gravity="0 0 -1"'),
+        build(body('size=".1"'), option='gravity="0 0 -2"'),
+    )
     datas = [(first, start(first)), (second, start(second)), (first, start(first))]
     for _ in range(3):
         for model, data in datas:

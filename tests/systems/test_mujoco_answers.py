@@ -1,0 +1,125 @@
+"""Right answers: against MuJoCo at steps a fiftieth as long, and against what statics says of robots and stacks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import pliant
+from pliant.systems.mujoco_laws import CONTACT
+from tests.support.models import WEIGHT, body, build, start
+
+# With how long they take to come to rest [s]: the wrists of an arm on the floor weigh hardly anything, and creep.
+ROBOTS = {
+    "ANYmal": ("anymal_b_simple_description/robots/anymal.urdf", 5.0),
+    "Solo12": ("solo_description/robots/solo12.urdf", 5.0),
+    "Talos": ("talos_data/robots/talos_reduced.urdf", 5.0),
+    "Panda": ("panda_description/urdf/panda.urdf", 20.0),
+    "UR5": ("ur_description/urdf/ur5_robot.urdf", 20.0),
+}
+
+
+@pytest.mark.parametrize("step", [0.002, 0.01, 0.02])
+@pytest.mark.parametrize("stiffness", [None, 1e10])
+def test_a_light_box_carries_a_heavy_one(stiffness, step):
+    """1 kg under 1e6 kg, each on four corners: both rest at the indentation of their law."""
+    box = 'name="{}" type="box" size=".2 .2 .2" mass="{}"'
+    world = body(box.format("low", 1), "0 0 .2") + body(box.format("high", 1e6), "0 0 .6")
+    model = build(world, floor=True, option=f'timestep="{step}"')
+    K = CONTACT if stiffness is None else stiffness
+    low, high = (1e6 + 1) * WEIGHT / (4 * K), 1e6 * WEIGHT / (4 * K)
+    data = start(model)
+    part = 1.0 if stiffness is None else 0.9  # 1e6 kg on the default stiffness would swing on for a minute
+    data.qpos[2] -= part * low
+    data.qpos[9] -= part * (low + high)
+    materials = None if stiffness is None else {"low": pliant.Law(stiffness)}
+    pliant.mj_step(model, data, 1000, materials=materials)
+    assert np.abs(data.qvel).max() < 1e-9
+    assert 0.2 - data.qpos[2] == pytest.approx(low, rel=1e-6)
+    assert 0.6 - data.qpos[9] == pytest.approx(low + high, rel=1e-6)
+
+
+def robots() -> Path | None:
+    """The folder of the robots, which need not be importable."""
+    try:
+        found = importlib.metadata.distribution("example-robot-data")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return Path(str(found.locate_file("cmeel.prefix/share/example-robot-data/robots")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_that_are_dropped_come_to_rest_on_their_supports(name):
+    """20 ms. Their files give no damping to their joints, which would swing on for minutes: 1 N m s/rad is set."""
+    folder = robots()
+    if folder is None:
+        pytest.skip("example-robot-data is not installed")
+    path, duration = ROBOTS[name]
+    system = pliant.load(folder / path, floating=True, floor=True)
+    model, data = system.model, system.data
+    model.opt.timestep = 0.02
+    hinges = np.flatnonzero(np.isin(model.jnt_type, [mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE]))
+    model.dof_damping[model.jnt_dofadr[hinges]] = 1.0
+    mujoco.mj_kinematics(model, data)
+    lowest = min(data.geom_xpos[g, 2] - model.geom_rbound[g] for g in range(model.ngeom) if model.geom_rbound[g] > 0.0)
+    data.qpos[2] += 0.01 - lowest
+    pliant.mj_step(model, data, round(duration / 0.02))
+    assert np.abs(data.qvel[:6]).max() < 1e-6 and np.abs(data.qvel[6:]).max() < 1e-3
+    weight = float(model.body_mass.sum()) * WEIGHT
+    total = 0.0
+    for c in range(data.ncon):
+        force = np.zeros(6)
+        mujoco.mj_contactForce(model, data, c, force)
+        ends = model.body_weldid[model.geom_bodyid[data.contact.geom[c]]]
+        if (ends == 0).any():
+            push = data.contact.frame[c].reshape(3, 3).T @ force[:3]
+            total += float(push[2]) * (1.0 if ends[0] == 0 else -1.0)
+    assert total == pytest.approx(weight, rel=1e-6)
+
+
+def humanoid(step: float) -> Any:
+    """The humanoid of gymnasium with servos of 100 N m/rad and 5 N m s/rad in place of its motors."""
+    found = importlib.util.find_spec("gymnasium")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("gymnasium is not installed")
+    path = Path(found.submodule_search_locations[0]) / "envs" / "mujoco" / "assets" / "humanoid.xml"
+    spec = mujoco.MjSpec.from_file(str(path))
+    for motor in list(spec.actuators):
+        spec.delete(motor)
+    for joint in spec.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
+            spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT).set_to_position(kp=100.0, kv=5.0)
+    spec.option.timestep = step
+    return spec.compile()
+
+
+def lie_down(model: Any, step: Any) -> np.ndarray:
+    """qpos after 5 s from just above the floor, on its back: standing, it falls over, and not twice the same way."""
+    data = mujoco.MjData(model)
+    data.ctrl[:] = data.qpos[7:]
+    data.qpos[2], data.qpos[3:7] = 0.2, [np.sqrt(0.5), 0.0, -np.sqrt(0.5), 0.0]
+    step(model, data, round(5.0 / model.opt.timestep))
+    return np.array(data.qpos)
+
+
+@pytest.mark.slow
+def test_a_held_humanoid_is_that_of_mujoco_at_a_fiftieth_of_the_step():
+    """10 ms against 0.2 ms with contacts of 0.4 ms: within 1 cm and 1 degree."""
+    found = lie_down(humanoid(0.01), pliant.mj_step)
+    model = humanoid(2e-4)
+    model.geom_solref[:] = model.jnt_solref[:] = [4e-4, 1.0]
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    expected = lie_down(model, mujoco.mj_step)
+    turn = np.zeros(3)
+    mujoco.mju_subQuat(turn, found[3:7], expected[3:7])
+    assert np.abs(found[:3] - expected[:3]).max() < 0.01
+    assert np.degrees(np.linalg.norm(turn)) < 1.0
+    assert np.degrees(np.abs(found[7:] - expected[7:]).max()) < 1.0
