@@ -32,6 +32,7 @@ from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
 STEPS = 12.0  # of Newton; what needs more is left to the other ways
+BOLD = 3  # steps of which one is searched along: near the answer whole ones get over the bends of the cones
 NEARLY = 1e-10  # a residual below which one step more is the last
 MOST = 80  # rows; with more, factors in the velocities are faster
 
@@ -62,7 +63,7 @@ def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velo
 
 @kernel
 def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float, guess: Array, force: Array) -> None:
-    """Newton from the pieces of the laws at `guess`, with line search; below the tolerance one step more."""
+    """Newton from the pieces of the laws at `guess`, now and then with line search; below the tolerance one step more."""
     m, h, tally = force.size, rows.step, motion.tally
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     squares = rows.square_ptr[-1]
@@ -85,7 +86,7 @@ def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float,
         for i in range(m):
             df[i] = X[i, 0]
         step = 1.0
-        if k > 0 and not done:
+        if k > 0 and k % BOLD == 0 and not done:
             for i in range(m):
                 s = 0.0
                 for j in range(m):
