@@ -33,7 +33,7 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
 STEPS = 12.0  # of Newton; what needs more is left to the other ways
 BOLD = 3  # steps of which one is searched along: near the answer whole ones get over the bends of the cones
-NEARLY = 1e-10  # a residual below which one step more is the last
+NEARLY = 1e-14  # a residual below which one step more is the last; 1e-10 is not enough for mass ratios of 1e6
 MOST = 80  # rows; with more, factors in the velocities are faster
 
 
