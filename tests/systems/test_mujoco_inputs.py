@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.systems.mujoco_laws import SETTLING
 from tests.support.models import WEIGHT, body, build, everything, hinge, slider, start
 
 BALL = 'size=".1" mass="2"'
@@ -52,14 +53,14 @@ def test_mocap_bodies_drag_what_is_welded_to_them():
 
 
 def test_mocap_bodies_push():
-    """A kinematic wall moves a ball out of its way."""
+    """A kinematic wall moves a ball out of its way; MuJoCo does not know its speed, so that the contact lags behind."""
     world = f'<body mocap="true" pos="-.2 0 0"><geom type="box" size=".1 1 1"/></body>{body(BALL)}'
     model = build(world, option='gravity="0 0 0"')
     data = start(model)
     for k in range(300):
         data.mocap_pos[0, 0] = -0.2 + 0.001 * k
         pliant.mj_step(model, data)
-        assert data.qpos[0] - data.mocap_pos[0, 0] > 0.2 - 1e-3
+        assert data.qpos[0] - data.mocap_pos[0, 0] > 0.2 - 0.5 * (SETTLING + 2.0 * model.opt.timestep)
 
 
 def test_equalities_are_switched_by_eq_active():

@@ -132,9 +132,9 @@ def test_an_edit_counts_from_the_next_step_on(edit):
     kept = np.zeros(size)
     mujoco.mj_getState(fresh_model, fresh, kept, mujoco.mjtState.mjSTATE_INTEGRATION)
     mujoco.mj_setState(fresh_model, again, kept, mujoco.mjtState.mjSTATE_INTEGRATION)
-    pliant.mj_step(model, data, 3)
-    pliant.mj_step(fresh_model, again, 3)
-    pliant.mj_step(plain_model, plain, 3)
+    pliant.mj_step(model, data, 20)
+    pliant.mj_step(fresh_model, again, 20)
+    pliant.mj_step(plain_model, plain, 20)
     np.testing.assert_array_equal(data.qpos, again.qpos)
     np.testing.assert_array_equal(data.efc_force, again.efc_force)
     if edit == "cone":

@@ -63,7 +63,7 @@ def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velo
 
 @kernel
 def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float, guess: Array, force: Array) -> None:
-    """Newton from the pieces of the laws at `guess`, now and then with line search; below the tolerance one step more."""
+    """Newton from the pieces of the laws at `guess`, now and then with line search; at the end one step more."""
     m, h, tally = force.size, rows.step, motion.tally
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     squares = rows.square_ptr[-1]
