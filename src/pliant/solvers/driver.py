@@ -16,14 +16,18 @@ from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
     FACTORIZATIONS,
+    ITERATIONS,
     LINEAR,
     RESIDUAL,
     STEPS,
+    TALLY,
     Island,
     make_island,
 )
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.predict import predict
+from pliant.solvers.quick import QUICK, quick
+from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
@@ -101,6 +105,10 @@ def _solve_island(
     flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
+    if guess is not None:
+        done = _quickly(flat, solver, force, velocity, guess)
+        if done is not None:
+            return done, Status.SOLVED
     island = prepare(flat, inertia, solver)
     if guess is not None and not island.motion.tally[LINEAR]:
         predict(island, guess, force)
@@ -110,6 +118,23 @@ def _solve_island(
         island.motion.tally[RESIDUAL] = np.inf
     velocity[:] = island.motion.v
     return island.motion.tally, status
+
+
+def takes_quick(solver: Formulation) -> bool:
+    """Whether the usual step is one of this formulation, within what it may take."""
+    return solver.linearizes and solver.max_iterations >= QUICK_STEPS
+
+
+def _quickly(flat: Flat, solver: Formulation, force: Array, velocity: Array, guess: Array) -> Array | None:
+    """The tally of the usual step, or None: it was not one, and force is 0 again."""
+    if not takes_quick(solver):
+        return None
+    found, tally = np.zeros(3), np.zeros(TALLY)
+    if not quick(flat, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
+        force.fill(0.0)
+        return None
+    tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
+    return tally
 
 
 def _sane(numbers: Array) -> bool:

@@ -40,6 +40,7 @@ DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 # Newton; each may take as many as BUDGET. ELSEWHERE counts those taken on other laws, FACTORIZATIONS all.
 ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, LINEAR, ELSEWHERE = range(10)
 STEPS = [ITERATIONS, INSIDE, EXACT, ELSEWHERE]
+TALLY = 10
 
 
 class Motion(NamedTuple):
@@ -87,7 +88,7 @@ def make_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: fl
     nv, m = v0.size, rows.law.shape[0]
     per_row = np.zeros((7, m))
     free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(10)
+    tally = np.zeros(TALLY)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
     tally[LINEAR] = 1.0 if is_linear(rows) else 0.0
     free = np.empty(nv)

@@ -44,18 +44,27 @@ def _join(root: Ints, a: int, b: int) -> None:
 
 
 @kernel
-def is_one(flat: Flat) -> bool:
-    """Whether all rows belong to one island."""
+def label_rows(flat: Flat) -> Ints:
+    """The least velocity of the island of each row, (m,); nv for rows without any."""
     root = _label_velocities(flat.mass_ptr, flat.mass_idx, flat.jac_ptr, flat.jac_idx, flat.block_ptr)
-    first = -1
+    label = np.empty(flat.kind.size, np.int64)
     for b in range(flat.block_ptr.size - 1):
-        lo, hi = flat.jac_ptr[flat.block_ptr[b]], flat.jac_ptr[flat.block_ptr[b + 1]]
-        if hi > lo:
-            here = root[flat.jac_idx[lo]]
-            if first >= 0 and here != first:
-                return False
-            first = here
-    return True
+        lo, hi = flat.block_ptr[b], flat.block_ptr[b + 1]
+        first = flat.jac_ptr[lo]
+        own = root[flat.jac_idx[first]] if flat.jac_ptr[hi] > first else root.size
+        for i in range(lo, hi):
+            label[i] = own
+    return label
+
+
+@kernel
+def is_one(flat: Flat) -> bool:
+    """Whether all rows that have velocities belong to one island."""
+    least, most = flat.velocity.size, -1
+    for own in label_rows(flat):
+        if own < flat.velocity.size:
+            least, most = min(least, own), max(most, own)
+    return least >= most
 
 
 def find_islands(flat: Flat) -> tuple[Ints, Ints]:

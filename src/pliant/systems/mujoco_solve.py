@@ -13,14 +13,13 @@ from pliant.inputs import Array, Ints
 from pliant.solution import Status
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import solve_islands
+from pliant.solvers.driver import solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import quick
+from pliant.solvers.quick import QUICK, quick
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_rows import Efc, Extra, Mass, Touch, make_flat
 
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
-GOAL: Final = 0.5  # of the tolerance, for the usual step
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
 
@@ -50,9 +49,9 @@ class Step:
 
     def solve(self, solver: Formulation, guess: Array) -> Answer:
         """guess: (nv,), a velocity near that of the end of the step."""
-        if type(solver) in (Coulomb, Convex):
+        if takes_quick(solver):
             tally = np.zeros(3)
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, GOAL * solver.tolerance, tally)
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, QUICK * solver.tolerance, tally)
             if good:
                 return Answer(velocity, force, Status.SOLVED, tally[0], int(tally[1]), int(tally[2]))
         return solve_flat(self.flat, solver, guess)
