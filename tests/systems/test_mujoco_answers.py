@@ -15,13 +15,12 @@ import pliant
 from pliant.systems.mujoco_laws import CONTACT
 from tests.support.models import WEIGHT, body, build, start
 
-# With how long they take to come to rest [s]: the wrists of an arm on the floor weigh hardly anything, and creep.
 ROBOTS = {
-    "ANYmal": ("anymal_b_simple_description/robots/anymal.urdf", 5.0),
-    "Solo12": ("solo_description/robots/solo12.urdf", 5.0),
-    "Talos": ("talos_data/robots/talos_reduced.urdf", 5.0),
-    "Panda": ("panda_description/urdf/panda.urdf", 20.0),
-    "UR5": ("ur_description/urdf/ur5_robot.urdf", 20.0),
+    "ANYmal": "anymal_b_simple_description/robots/anymal.urdf",
+    "Solo12": "solo_description/robots/solo12.urdf",
+    "Talos": "talos_data/robots/talos_reduced.urdf",
+    "Panda": "panda_description/urdf/panda.urdf",
+    "UR5": "ur_description/urdf/ur5_robot.urdf",
 }
 
 
@@ -57,21 +56,21 @@ def robots() -> Path | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_that_are_dropped_come_to_rest_on_their_supports(name):
-    """20 ms. Their files give no damping to their joints, which would swing on for minutes: 1 N m s/rad is set."""
+    """20 ms, 5 s. Their files give joints no friction: they would swing on for minutes. As of a gearbox, 1 N m and
+    1 N m s/rad are set."""
     folder = robots()
     if folder is None:
         pytest.skip("example-robot-data is not installed")
-    path, duration = ROBOTS[name]
-    system = pliant.load(folder / path, floating=True, floor=True)
+    system = pliant.load(folder / ROBOTS[name], floating=True, floor=True)
     model, data = system.model, system.data
     model.opt.timestep = 0.02
     hinges = np.flatnonzero(np.isin(model.jnt_type, [mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE]))
-    model.dof_damping[model.jnt_dofadr[hinges]] = 1.0
+    model.dof_damping[model.jnt_dofadr[hinges]] = model.dof_frictionloss[model.jnt_dofadr[hinges]] = 1.0
     mujoco.mj_kinematics(model, data)
     lowest = min(data.geom_xpos[g, 2] - model.geom_rbound[g] for g in range(model.ngeom) if model.geom_rbound[g] > 0.0)
     data.qpos[2] += 0.01 - lowest
-    pliant.mj_step(model, data, round(duration / 0.02))
-    assert np.abs(data.qvel[:6]).max() < 1e-6 and np.abs(data.qvel[6:]).max() < 1e-3
+    pliant.mj_step(model, data, 250)
+    assert np.abs(data.qvel).max() < 1e-6
     weight = float(model.body_mass.sum()) * WEIGHT
     total = 0.0
     for c in range(data.ncon):

@@ -136,6 +136,20 @@ def test_a_ball_thrown_along_the_floor_glides_over_it():
     assert data.qfrc_constraint[2] == pytest.approx(WEIGHT, rel=1e-6)
 
 
+@pytest.mark.parametrize("speed", [10.0, 20.0, 40.0, 60.0])
+def test_what_is_struck_stops_at_the_wall_behind_it(speed):
+    """At rest when the step begins, 1 cm from a wall of 2 cm: only the step itself brings it there."""
+    slide = '<joint type="slide" axis="1 0 0"/>'
+    world = f"""<geom type="box" size=".01 1 1" pos=".12 0 0"/>
+      <body pos="-.3 0 0">{slide}<geom size=".1" mass="10"/></body><body>{slide}<geom size=".1" mass="1"/></body>"""
+    model = build(world, option='timestep=".01" gravity="0 0 0"')
+    data = start(model, [speed, 0.0])
+    for _ in range(12):
+        pliant.mj_step(model, data)
+        assert data.qpos[1] < 0.01 + 1e-3
+    np.testing.assert_allclose(data.qpos[1], 0.01, atol=1e-3)
+
+
 @pytest.mark.parametrize("speed", [1.0, 100.0])
 def test_joints_stop_at_their_limits(speed):
     """A hinge, a slider and a ball thrown at their limits: as far as their stiffness lets them, and no way back."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems.mujoco_laws import CONTACT, RIGID, find
+from pliant.systems.mujoco_laws import CONTACT, RIGID, SETTLING, find
 from tests.support.models import WEIGHT, body, build, hinge, slider, start
 
 SPHERE = 'name="ball" size=".1" mass="1"'
@@ -291,3 +291,27 @@ def test_friction_holds_below_its_angle_and_slides_above(slope, slides):
     pliant.mj_step(model, data, 500)
     assert bool(data.qpos[0] > 1e-3) is slides
     assert slides or abs(data.qpos[0]) < 1e-6
+
+
+@pytest.mark.parametrize("step", [0.001, 0.01])
+def test_what_starts_inside_the_floor_is_not_thrown_out(step):
+    """5 mm deep on the default law, whose spring alone would throw it at 5 mm per step."""
+    model = lying(pos="0 0 .095", option=f'timestep="{step}"')
+    data = mujoco.MjData(model)
+    for _ in range(300):
+        pliant.mj_step(model, data)
+        assert data.qpos[2] < 0.1 + 2e-3 and data.qvel[2] <= 0.005 / (step + SETTLING) * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_a_belt_carries_what_lies_on_it(cone):
+    """A ball that rolls up: friction until it does, f / m t^2 / 2 before."""
+    belt = '<geom type="box" size="5 5 .1" pos="0 0 -.1" surfacevel="0 .5 0"/>'
+    model = build(belt + body('size=".1" mass="2" friction=".3" condim="3"', "0 0 .1"), option=f'cone="{cone}"')
+    model.geom_friction[:, 0] = 0.3
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 500)
+    assert abs(data.qpos[0]) < 1e-9 and data.qpos[2] == pytest.approx(0.1, abs=1e-6)
+    # sliding accelerates at mu g and spins up at 5/2 mu g / r: rolls from t = v / (7/2 mu g) on, at 2/7 v
+    late = 0.5 / (3.5 * 0.3 * WEIGHT)
+    assert data.qpos[1] == pytest.approx(0.5 * 0.3 * WEIGHT * late**2 + 2.0 / 7.0 * 0.5 * (1.0 - late), rel=1e-2)

@@ -103,8 +103,8 @@ def test_sound_inertias_are_not_touched(caplog):
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], list[str]]] = {
-    "no file": ("no/such/file.xml", pliant.FileError, ["no/such/file.xml", "no such file"]),
-    "a folder": (Path("/"), pliant.FileError, ["no such file"]),
+    "no file": ("no/such/file.xml", pliant.FileError, ["no/such/file.xml", "give the path of an MJCF or URDF file"]),
+    "a folder": (Path("/"), pliant.FileError, ["give the path of an MJCF or URDF file"]),
     "not XML": ("<mujoco><worldbody></mujoco>", pliant.FileError, ["not XML", "mismatched tag"]),
     "not MJCF": ("<mujoco><nonsense/></mujoco>", pliant.FileError, ["Schema violation", "nonsense"]),
     "another root": ("<html/>", pliant.FileError, ["html"]),

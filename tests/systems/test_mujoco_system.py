@@ -132,6 +132,20 @@ def test_free_bodies_go_where_their_average_velocity_leads():
     np.testing.assert_allclose(found.q[-1], data.qpos, rtol=0.0, atol=1e-9)
 
 
+def test_the_problem_has_the_limits_that_the_step_itself_brings_near():
+    """A slider at rest, 1 cm from its limit, that is struck."""
+    slide = '<joint type="slide" axis="1 0 0" {}/>'
+    world = body('size=".1" mass="10"', "-.3 0 0", joint=slide.format(""))
+    world += body('size=".1" mass="1"', joint=slide.format('range="-1 .01"'))
+    model = build(world, option='timestep=".01" gravity="0 0 0"')
+    system = pliant.MujocoSystem(model)
+    run = pliant.simulate(system, system.q, [20.0, 0.0], duration=0.01, step=0.01)
+    data = start(model, [20.0, 0.0])
+    pliant.mj_step(model, data)
+    np.testing.assert_allclose(run.q[-1], data.qpos, rtol=1e-9)
+    assert run.q[-1, 1] == pytest.approx(0.01, abs=1e-4)
+
+
 def test_wrong_arguments_are_named():
     system = pliant.MujocoSystem(build(body('size=".1"', joint=hinge())))
     h = system.model.opt.timestep

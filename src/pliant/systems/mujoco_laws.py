@@ -1,13 +1,12 @@
 """Where the law of each of MuJoCo's rows comes from.
 
 contact          the laws named for its two geoms, in series; one if only one is named; else `CONTACT`, damped
-limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`; limits
-                 damped
+limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`, damped
 dry friction     a damper of `RIGID` N s/m within the range of the friction
 any              with compliance="model": the spring of its `solref` and `solimp`, (k d r + b v) / R
 
-Damped, with B / K = `SETTLING`: what starts inside a contact or beyond a limit comes out with this time constant. A
-spring alone would throw it out within one step, at the depth over h.
+Damped, with B / K = `SETTLING`: what starts inside a contact, beyond a limit or off an equality comes back with this
+time constant. A spring alone would throw it back within one step, at the depth over h.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from pliant.systems.mujoco_rows import (
 )
 
 CONTACT: Final = 1e8  # [N/m] of contacts for which nothing is named
-SETTLING: Final = 0.02  # [s] B / K of contacts and limits for which nothing is named
+SETTLING: Final = 0.02  # [s] B / K of rows for which nothing is named
 RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
 KINDS: Final = {"geom": "GEOM", "body": "BODY", "joint": "JOINT", "equality": "EQUALITY", "tendon": "TENDON"}
 COMPLIANCES: Final = ("materials", "model")
@@ -56,7 +55,8 @@ class Laws:
         self.joint, self.tendon, self.equality = (
             np.tile([RIGID, 0.0, 1.0, 0.0], (n, 1)) for n in (model.njnt, model.ntendon, model.neq)
         )
-        self.joint[:, DAMPING] = self.tendon[:, DAMPING] = RIGID * SETTLING
+        for table in (self.joint, self.tendon, self.equality):
+            table[:, DAMPING] = RIGID * SETTLING
         for table, solref in (
             (self.joint, model.jnt_solref),
             (self.tendon, model.tendon_solref_lim),

@@ -34,6 +34,8 @@ def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> An
         elif all(joint.type != mujoco().mjtJoint.mjJNT_FREE for joint in joints):
             raise InputError(f"floating: {bodies[0].name or 'the first body'} has a joint already, {joints[0].name!r}")
     if floor:
+        if spec.geom("floor") is not None:
+            raise InputError("floor: the model has a geom named 'floor' already; leave the argument out, or rename it")
         spec.worldbody.add_geom(type=mujoco().mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], name="floor")
     return spec
 
@@ -54,7 +56,8 @@ def _read(source: Any) -> Any:
     except TypeError as error:
         raise InputError(f"expected a path or the text of a model, got {type(source).__name__}") from error
     if not path.is_file():
-        raise FileError(f"{path}: there is no such file; give the path of an MJCF or URDF file, or its text")
+        what = "a folder" if path.is_dir() and str(source) else "no file"
+        raise FileError(f"{str(source)!r} is {what}; give the path of an MJCF or URDF file, or its text")
     if path.suffix.lower() == ".urdf" or _is_urdf(path):
         try:
             text = path.read_text(encoding="utf-8")

@@ -95,6 +95,7 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
     )  # fmt: skip
     offset = np.zeros(m)
     if m and getattr(twin, "flg_surfacevel", 0):
+        mj.mj_referenceConstraint(twin, data)  # velocities of these rows, not of the user's
         mj.mj_mulJacVec(twin, data, offset, data.qvel)
         offset = data.efc_vel - offset
     sparse = mj.mj_isSparse(twin)

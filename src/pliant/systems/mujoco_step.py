@@ -39,22 +39,23 @@ class Assembled(NamedTuple):
     smooth: Smooth
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
+    value: Array | None = None  # (m,) where gaps are others than they seem
 
     @property
     def flat(self) -> Flat:
-        return self.step.flat
+        return self.step.flat if self.value is None else self.step.flat._replace(value=self.value)
 
 
 def check_finite(data: Any) -> None:
-    """Raise InputError for a state or controls with nan or inf."""
-    if all_finite(data.qpos, data.qvel, data.ctrl):
+    """Raise InputError for a state, controls or applied forces with nan or inf."""
+    if all_finite(data.qpos, data.qvel, data.ctrl, data.qfrc_applied, data.xfrc_applied):
         return
-    for name in ("qpos", "qvel", "ctrl"):
+    for name in ("qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied"):
         array = getattr(data, name)
         if not np.isfinite(array).all():
             where = int(np.argmax(~np.isfinite(array)))
             raise InputError(
-                f"data.{name} must be finite, got {array[where]} at {where}, t = {data.time:.9g} s: "
+                f"data.{name} must be finite, got {array.flat[where]} at {where}, t = {data.time:.9g} s: "
                 "mujoco.mj_resetData starts afresh"
             )
 
@@ -102,7 +103,7 @@ class Stepper:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
         open_ = self.evaluate(model, data, control=control)
         step = self.assemble(model, data, open_)
-        answer, step = self._solve(model, data, DEFAULT if solver is None else solver, step)
+        answer, step = self.solve(model, data, DEFAULT if solver is None else solver, step)
         self._write(model, data, step, answer)
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
@@ -175,12 +176,12 @@ class Stepper:
         turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
         return (push, shift) if turns else (None, None)
 
-    def _solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step brings within reach by what it does."""
+    def solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved."""
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
             if step.open.any():
-                answer = self._follow_open(model, data, solver, step, answer)
+                answer, step = self._follow_open(data, solver, step, answer)
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
@@ -195,32 +196,41 @@ class Stepper:
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, open_, step.smooth)
 
-    def _follow_open(self, model: Any, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> Answer:
+    def _follow_open(self, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> tuple[Answer, Assembled]:
         """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
 
-        Geoms are followed on their way without these contacts; gaps shrink or grow as the time of their touch does.
+        Geoms are followed on their way without the contacts between them; gaps shrink or grow as the time of their
+        touch does.
         """
         if not self._reach.bends(data, step.open, answer.force):
-            return answer
-        pairs = {pair: c for pair, c in _open_pairs(data, step.open, answer.force).items()
-                 if self._reach.bent(*pair)}  # fmt: skip
-        heads = {pair: data.contact.efc_address[contacts] for pair, contacts in pairs.items()}
+            return answer, step
         flat = step.flat
         value = flat.value.copy()
-        value[np.concatenate(list(heads.values()))] = NEVER
-        loose = solve_flat(flat._replace(value=value), solver, flat.velocity)
-        top = self._reach.speeds(data, loose.velocity)
-        way = loose.velocity if step.shift is None else loose.velocity + step.shift
-        for (a, b), rows in heads.items():
-            margin = float(data.contact.includemargin[pairs[a, b][0]])
-            time = self._reach.touch_time(data, way, (a, b), margin, float(top[a] + top[b]) + 1e-12)
-            if np.isfinite(time):
-                seeming = min(flat.value[i] / max(-_rate(flat, i, loose.velocity), 1e-300) for i in rows)
-                ratio = time / seeming if seeming > 0.0 else 1.0
-                value[rows] = flat.value[rows] * (ratio if abs(ratio - 1.0) > BENT else 1.0)
+        for pair, contacts in _open_pairs(data, step.open, answer.force).items():
+            if self._reach.bent(*pair):
+                rows = data.contact.efc_address[contacts]
+                margin = float(data.contact.includemargin[contacts[0]])
+                value[rows] *= self._stretch(data, solver, step, pair, rows, margin)
         if np.array_equal(value, flat.value):
-            return answer
-        return solve_flat(flat._replace(value=value), solver, answer.velocity)
+            return answer, step
+        step = step._replace(value=value)
+        return solve_flat(step.flat, solver, answer.velocity), step
+
+    def _stretch(
+        self, data: Any, solver: Formulation, step: Assembled, pair: tuple[int, int], rows: Any, margin: float
+    ) -> float:
+        """By how much the gaps between two geoms differ from what they seem to be; NEVER: they miss each other."""
+        flat = step.flat
+        apart = flat.value.copy()
+        apart[rows] = NEVER
+        loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
+        speed = float(self._reach.speeds(data, loose)[list(pair)].sum()) + 1e-12
+        time = self._reach.touch_time(data, loose if step.shift is None else loose + step.shift, pair, margin, speed)
+        if not np.isfinite(time):
+            return NEVER
+        seeming = min(flat.value[i] / max(-_rate(flat, i, loose), 1e-300) for i in rows)
+        ratio = time / seeming if seeming > 0.0 else 1.0
+        return ratio if abs(ratio - 1.0) > BENT else 1.0
 
     def _write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
         """Forces and accelerations into the user's data."""
@@ -239,14 +249,14 @@ class Stepper:
 
 
 @kernel
-def all_finite(a: Array, b: Array, c: Array) -> bool:
+def all_finite(qpos: Array, qvel: Array, ctrl: Array, qfrc: Array, xfrc: Array) -> bool:
     total = 0.0
-    for x in a:
-        total += 0.0 * x
-    for x in b:
-        total += 0.0 * x
-    for x in c:
-        total += 0.0 * x
+    for part in (qpos, qvel, ctrl, qfrc):
+        for x in part:
+            total += 0.0 * x
+    for i in range(xfrc.shape[0]):
+        for j in range(xfrc.shape[1]):
+            total += 0.0 * xfrc[i, j]
     return total == 0.0
 
 

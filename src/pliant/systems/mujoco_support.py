@@ -14,7 +14,9 @@ _log = logging.getLogger("pliant")
 
 
 def check(model: Any) -> None:
-    """Raise InputError for what would otherwise be a missing force."""
+    """Raise InputError for what would otherwise be a missing force, or no step."""
+    if not 0.0 < model.opt.timestep < np.inf:
+        raise InputError(f"model.opt.timestep must be one number > 0 [s], got {model.opt.timestep!r}")
     mj = mujoco()
     on, flags = mj.mjtEnableBit, int(model.opt.enableflags)
     sdf = np.flatnonzero(model.geom_type == mj.mjtGeom.mjGEOM_SDF)

@@ -17,6 +17,7 @@ from pliant.problem import StepProblem
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_rows import EQUALITY
+from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_step import Assembled, Stepper
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
@@ -105,6 +106,8 @@ class MujocoSystem:
         self._stepper.refresh(self.model, d)
         open_ = self._stepper.evaluate(self.model, d, control=True)
         assembled = self._stepper.assemble(self.model, d, open_)
+        # Solved once to know which contacts and limits the step needs: those that it brings within reach itself.
+        assembled = self._stepper.solve(self.model, d, DEFAULT, assembled)[1]
         self._kinds = _kinds(assembled)
         return assembled
 
