@@ -147,7 +147,7 @@ def test_without_the_extra_it_says_how_to_get_it(arm, monkeypatch, capsys, packa
 
 def test_a_file_that_is_not_there_is_named(capsys):
     assert main(["view", "no/such/model.xml"]) == 1
-    assert "no/such/model.xml: give the path of an MJCF or URDF file" in capsys.readouterr().err
+    assert "'no/such/model.xml' is no file" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("packages")
