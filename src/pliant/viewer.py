@@ -58,6 +58,6 @@ def _packages() -> tuple[Any, Any]:
     try:
         import mjviser
         import viser
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         missing_extra(error.name or "mjviser", "viewer")
     return viser, mjviser

@@ -315,3 +315,9 @@ def test_a_belt_carries_what_lies_on_it(cone):
     # sliding accelerates at mu g and spins up at 5/2 mu g / r: rolls from t = v / (7/2 mu g) on, at 2/7 v
     late = 0.5 / (3.5 * 0.3 * WEIGHT)
     assert data.qpos[1] == pytest.approx(0.5 * 0.3 * WEIGHT * late**2 + 2.0 / 7.0 * 0.5 * (1.0 - late), rel=1e-2)
+
+
+def test_a_law_for_a_joint_without_limits_is_refused():
+    model = build(body("size='.1'", joint='<joint name="free" axis="0 1 0"/>'))
+    with pytest.raises(pliant.InputError, match="none of these joints has a limit"):
+        pliant.mj_step(model, mujoco.MjData(model), materials={"joint:free": pliant.Law(1e5)})

@@ -77,6 +77,9 @@ class Laws:
             return
         if kind != "geom" and not law.is_linear:
             raise InputError(f"materials[{key!r}]: limits and equalities take linear laws, exponent 1, dissipation 0")
+        limited = {"joint": model.jnt_limited, "tendon": model.tendon_limited}.get(kind)
+        if limited is not None and not limited[found].any():
+            raise InputError(f"materials[{key!r}]: none of these {kind}s has a limit, whose law it would be")
         getattr(self, kind)[found] = row
 
 
