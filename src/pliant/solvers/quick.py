@@ -32,9 +32,10 @@ from pliant.solvers.rows import PROX, Rows, make_rows, rates
 from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 
-STEPS = 12.0  # of Newton; what needs more is left to the other ways
+STEPS = 30.0  # of Newton; what needs more is left to the other ways
 BOLD = 3  # steps of which one is searched along: near the answer whole ones get over the bends of the cones
-NEARLY = 1e-14  # a residual below which one step more is the last; 1e-10 is not enough for mass ratios of 1e6
+NEARLY = 1e-10  # a residual below which steps go on only while they gain
+GAINING = 0.3
 QUICK = 0.5  # of the tolerance, that will do
 MOST = 80  # rows; with more, factors in the velocities are faster
 
@@ -74,7 +75,7 @@ def quick(flat: Flat, guess: Array, lift: float, goal: float, force: Array, velo
 
 @kernel
 def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float, guess: Array, force: Array) -> None:
-    """Newton from the pieces of the laws at `guess`, now and then with line search; at the end one step more."""
+    """Newton from the pieces of the laws at `guess`, now and then with line search, on while it gains digits."""
     m, h, tally = force.size, rows.step, motion.tally
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     squares = rows.square_ptr[-1]
@@ -86,7 +87,7 @@ def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float,
     law_forces(rows, guess, motion.per_row[0], p, force)
     momentum_missed(rows, inertia, motion.free, guess, force, motion.x)
     rates(rows, motion.x, dp)  # Z x
-    step, merit, done = 1.0, 0.0, False
+    step, merit, done, last = 1.0, 0.0, False, np.inf
     for k in range(int(STEPS) + 2):
         linearise_blocks(rows, force, p, lift, system)
         merit = natural_map(rows, force, p, lift, r)
@@ -107,9 +108,9 @@ def _newton_in_forces(rows: Rows, inertia: Inertia, motion: Motion, lift: float,
         for i in range(m):
             force[i] += step * df[i]
         residual = settle(rows, inertia, motion, lift, force)
-        if not np.isfinite(residual) or residual <= POLISHED or done or k >= STEPS:
+        if not np.isfinite(residual) or residual <= POLISHED or k >= STEPS or (done and residual > GAINING * last):
             return
-        done = residual < tally[TOLERANCE]
+        done, last = residual < tally[TOLERANCE], residual
 
 
 @kernel
