@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL
-from pliant.systems.mujoco_rows import (
+from pliant.systems.mujoco_kinds import (
     ELLIPTIC,
     EQUALITY,
     FRICTION_DOF,

@@ -23,7 +23,7 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.solvers.island import copy
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_rows import (
+from pliant.systems.mujoco_kinds import (
     DAMPING,
     ELLIPTIC,
     EQUALITY,

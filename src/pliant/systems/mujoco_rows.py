@@ -12,16 +12,23 @@ from pliant._compile import kernel
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_kinds import (
+    DAMPING,
+    DISSIPATION,
+    ELLIPTIC,
+    EQUALITY,
+    EXPONENT,
+    FRICTION_DOF,
+    FRICTION_TENDON,
+    FRICTIONLESS,
+    STIFFNESS,
+)
+from pliant.systems.mujoco_laws import Laws, row_laws
 
 if TYPE_CHECKING:
-    from pliant.systems.mujoco_laws import Laws
     from pliant.systems.mujoco_reach import Reach
 
-# mjtConstraint
-EQUALITY, FRICTION_DOF, FRICTION_TENDON, LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS, PYRAMIDAL, ELLIPTIC = range(8)
-
-# Columns of the laws of sources and of extra rows.
-STIFFNESS, DAMPING, EXPONENT, DISSIPATION = range(4)
+# Columns of extra rows.
 EXTRA_KIND, EXTRA_STIFFNESS, EXTRA_DAMPING, EXTRA_VALUE, EXTRA_OFFSET, EXTRA_LOWER, EXTRA_UPPER = range(7)
 EXTRA_COLUMNS: Final = 7
 NOISE: Final = 1e-14  # of the largest entry of a contact
@@ -81,10 +88,8 @@ class Mass(NamedTuple):
 NO_INTS: Final = np.zeros(0, np.int32)
 
 
-def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
+def read_rows(twin: Any, data: Any, laws: Laws, reach: "Reach") -> Rows:
     """MuJoCo's rows with our laws. Copies: the arrays lie in MuJoCo's arena and move."""
-    from pliant.systems.mujoco_laws import row_laws
-
     mj, m, contacts = mujoco(), data.nefc, data.contact
     type, id, margin = data.efc_type.copy(), data.efc_id.copy(), data.efc_margin.copy()
     law = np.zeros((m, 4))
@@ -111,7 +116,7 @@ def read_rows(twin: Any, data: Any, laws: "Laws", reach: "Reach") -> Rows:
     return Rows(efc, Touch(dim, contacts.friction.copy(), adhesion))
 
 
-def _by_reference(twin: Any, data: Any, laws: "Laws", efc: Efc) -> None:
+def _by_reference(twin: Any, data: Any, laws: Laws, efc: Efc) -> None:
     """The springs that MuJoCo's references stand for.
 
     compliance="model": f = -(k d r + b v) / R at the end of the step. Direct format: k and b times the effective

@@ -15,8 +15,8 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_load import compile_spec, read_spec
-from pliant.systems.mujoco_rows import EQUALITY
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_step import Assembled, Stepper
 

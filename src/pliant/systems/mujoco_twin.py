@@ -18,7 +18,7 @@ from pliant.systems.mujoco_door import mujoco
 
 # Looks of things, which no step reads and which may be large.
 LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
-PADDING: Final = 64  # bytes between arrays of one buffer, at most
+PADDING: Final = 1 << 16  # bytes between arrays over which a stretch goes on; small looks are compared as well
 
 
 class Span(NamedTuple):
