@@ -146,3 +146,21 @@ def shake(model: Any, data: Any, seed: int, *, size: float = 0.01, speed: float 
     mujoco.mj_integratePos(model, data.qpos, rng.uniform(-size, size, model.nv), 1.0)
     data.qvel[:] = rng.uniform(-speed, speed, model.nv)
     data.ctrl[:] = rng.uniform(-1.0, 1.0, model.nu)
+
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def shaken(name: str, seed: int = 5, **option: str) -> tuple[Any, Any]:
+    """A model of the zoo, and a data in a state nearby."""
+    model = ZOO[name](**option)
+    data = start(model)
+    shake(model, data, seed, size=SHAKES[name])
+    return model, data
+
+
+def state(model: Any, data: Any) -> np.ndarray:
+    """All that the next step depends on."""
+    found = np.zeros(mujoco.mj_stateSize(model, STATE))
+    mujoco.mj_getState(model, data, found, STATE)
+    return found

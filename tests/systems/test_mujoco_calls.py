@@ -16,22 +16,7 @@ import pytest
 
 import pliant
 from pliant.systems import mujoco_door
-from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, start
-
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-
-
-def shaken(name: str, **option: str) -> tuple[Any, Any]:
-    model = ZOO[name](**option)
-    data = start(model)
-    shake(model, data, 5, size=SHAKES[name])
-    return model, data
-
-
-def state(model: Any, data: Any) -> np.ndarray:
-    found = np.zeros(mujoco.mj_stateSize(model, STATE))
-    mujoco.mj_getState(model, data, found, STATE)
-    return found
+from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, start, state
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -20,7 +20,7 @@ from pliant.systems.mujoco_kinds import (
     LIMIT_TENDON,
 )
 from pliant.systems.mujoco_step import Assembled, Stepper
-from tests.support.models import SHAKES, ZOO, body, build, shake, start
+from tests.support.models import ZOO, body, build, shaken, start
 
 SEEDS = [1, 2, 3]
 # An open contact may carry noise of up to 1e-14 of its largest entry, which is taken out.
@@ -45,13 +45,6 @@ def dense(model: Any, data: Any) -> np.ndarray:
     found = np.zeros((data.nefc, model.nv))
     mujoco.mju_sparse2dense(found, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind)
     return found
-
-
-def shaken(name: str, seed: int, **option: str) -> tuple[Any, Any]:
-    model = ZOO[name](**option)
-    data = start(model)
-    shake(model, data, seed, size=SHAKES[name])
-    return model, data
 
 
 def identities(data: Any, efc_type: np.ndarray, efc_id: np.ndarray, efc_pos: np.ndarray) -> list[tuple[Any, ...]]:

@@ -13,23 +13,9 @@ import numpy as np
 import pytest
 
 import pliant
-from tests.support.models import SHAKES, ZOO, shake, start
+from tests.support.models import SHAKES, STATE, ZOO, shake, shaken, start, state
 
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 ROOT = Path(__file__).parents[2]
-
-
-def shaken(name: str) -> tuple[Any, Any]:
-    model = ZOO[name]()
-    data = start(model)
-    shake(model, data, 7, size=SHAKES[name])
-    return model, data
-
-
-def state(model: Any, data: Any) -> np.ndarray:
-    found = np.zeros(mujoco.mj_stateSize(model, STATE))
-    mujoco.mj_getState(model, data, found, STATE)
-    return found
 
 
 def digest(model: Any, data: Any) -> str:

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from tests.support.models import SHAKES, WEIGHT, ZOO, body, build, everything, hinge, shake, start, tied
-
-
-def shaken(name: str) -> tuple[Any, Any]:
-    model = ZOO[name]()
-    data = start(model)
-    shake(model, data, 2, size=SHAKES[name])
-    return model, data
+from tests.support.models import WEIGHT, ZOO, body, build, everything, hinge, shake, shaken, start, tied
 
 
 def system_of(model: Any, data: Any) -> pliant.MujocoSystem:

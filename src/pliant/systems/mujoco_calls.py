@@ -53,9 +53,6 @@ class _Kept:
             weakref.finalize(owner, self._values.pop, key, None)
         return self._values[key]
 
-    def get(self, owner: Any) -> Any:
-        return self._values.get(id(owner))
-
 
 _steppers, _stats = _Kept(), _Kept()
 

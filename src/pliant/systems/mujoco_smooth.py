@@ -118,7 +118,7 @@ class Smooth(NamedTuple):
     extra: Extra
     stiffness: Array  # (nv,) K of joints
     damping: Array  # (nv,) D of joints
-    tendons: list[tuple[int, float]]  # per extra row from the first on: which, and the force that was taken out
+    tendons: list[float]  # per extra row from the first on, the force of the tendon that was taken out
     actuators: Ints  # outputs of the extra rows after those
     taken: Array  # their forces that were taken out
     implicit: bool  # whether joints have springs or dampers
@@ -172,8 +172,8 @@ def _slope(linear: Any, poly: Array, x: Any) -> Any:
     return np.maximum(linear + 2.0 * poly[..., 0] * x + 3.0 * poly[..., 1] * x * x, 0.0)
 
 
-def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array) -> list[tuple[int, float]]:
-    kept = []
+def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array) -> list[float]:
+    kept: list[float] = []
     for i in passive.tendons:
         part = slice(model.ten_J_rowadr[i], model.ten_J_rowadr[i] + model.ten_J_rownnz[i])
         idx, val = model.ten_J_colind[part], data.ten_J[part]
@@ -187,13 +187,13 @@ def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array)
         if high > low and x == 0.0 and k > 0.0:  # slack, and springs at both ends of its play
             rows.add(idx, -val, UNILATERAL, K=k, value=high - length, lower=0.0)
             rows.add(idx, val, UNILATERAL, K=k, value=length - low, lower=0.0)
-            kept += [(int(i), 0.0), (int(i), 0.0)]
+            kept += [0.0, 0.0]
             K = 0.0
         S = model.opt.timestep * K + B
         if S > 0.0:
             rows.add(idx, val, BILATERAL, K=K, B=B, offset=-(pull + B * speed) / S)
             np.subtract.at(force, idx, val * pull)
-            kept.append((int(i), float(pull)))
+            kept.append(float(pull))
     return kept
 
 

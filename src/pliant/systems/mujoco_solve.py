@@ -62,7 +62,7 @@ def solve_flat(flat: Flat, solver: Formulation, guess: Array) -> Answer:
 
     Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
     nothing (Painleve). An answer with more energy than motion and springs hold is not taken: the convex program's is,
-    which cannot gain any, and the step counts as solved by the fallback.
+    which should not gain any, and the step counts as solved by the fallback. If it does gain some, Coulomb's is kept.
     """
     answer = _solve(flat, solver, guess)
     if isinstance(solver, Convex) or not gains(flat, answer.velocity, answer.force):

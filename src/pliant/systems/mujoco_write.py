@@ -80,7 +80,7 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
     for e in range(len(rows.table)):
         idx, val = (part[rows.ptr[e] : rows.ptr[e + 1]] for part in (rows.idx, rows.val))
         if e < tendons:
-            more = val * (extra[e] - found.tendons[e][1])
+            more = val * (extra[e] - found.tendons[e])
             data.qfrc_spring[idx] += more
             passive[idx] += more
         elif e < tendons + actuators:
