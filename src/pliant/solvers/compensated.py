@@ -8,14 +8,9 @@ the same everywhere.
 Exact as long as products neither overflow nor fall below 1e-290, where their rounding errors underflow.
 """
 
-from typing import Final
-
 from pliant._compile import kernel
+from pliant._intrinsics import product_error
 from pliant.inputs import Array, Ints
-
-SPLITTER: Final = 134217729.0  # 2^27 + 1
-HUGE: Final = 1e290  # SPLITTER times more would overflow
-SHRINK: Final = 2.0**-30
 
 
 @kernel(inline=True)
@@ -27,24 +22,10 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel
-def split(a: float) -> tuple[float, float]:
-    """(high, low): a in two parts of 26 bits each (T. Dekker)."""
-    scale = 1.0
-    if abs(a) > HUGE:
-        a *= SHRINK
-        scale = 1.0 / SHRINK
-    c = SPLITTER * a
-    high = c - (c - a)
-    return high * scale, (a - high) * scale
-
-
-@kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
     """(p, e): p = fl(a b) and p + e = a b exactly."""
     p = a * b
-    a_high, a_low = split(a)
-    b_high, b_low = split(b)
-    return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return p, product_error(a, b, p)
 
 
 @kernel

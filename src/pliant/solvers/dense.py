@@ -137,3 +137,34 @@ def dense_solve_transposed(a: Array, exchange: Ints, row_scale: Array, col_scale
         x[i], x[p] = x[p], x[i]
     for i in range(n):
         x[i] *= row_scale[i]
+
+
+@kernel
+def solve_square(A: Array, x: Array) -> None:
+    """x := inv(A) x for a small square A, both overwritten; partial pivoting.
+
+    Indices without sign: those with one may count from the end, which is looked for at every access, one by one.
+    """
+    a, n, one = A.reshape(-1), np.uint64(x.size), np.uint64(1)
+    for k in range(n):
+        top, best = k * n, k
+        for i in range(k + one, n):
+            if abs(a[i * n + k]) > abs(a[best * n + k]):
+                best = i
+        if best != k:
+            for j in range(k, n):
+                a[top + j], a[best * n + j] = a[best * n + j], a[top + j]
+            x[k], x[best] = x[best], x[k]
+        for i in range(k + one, n):
+            row = i * n
+            f = a[row + k] / a[top + k]
+            if f != 0.0:
+                for j in range(k + one, n):
+                    a[row + j] -= f * a[top + j]
+                x[i] -= f * x[k]
+    for up in range(n):
+        i = n - one - up
+        s = x[i]
+        for j in range(i + one, n):
+            s -= a[i * n + j] * x[j]
+        x[i] = s / a[i * n + i]

@@ -106,12 +106,12 @@ def _solve_island(
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
     if guess is not None:
-        done = _quickly(flat, solver, force, velocity, guess)
+        done = _quickly(flat, inertia, solver, force, velocity, guess)
         if done is not None:
             return done, Status.SOLVED
     island = prepare(flat, inertia, solver)
     if guess is not None and not island.motion.tally[LINEAR]:
-        predict(island, guess, force)
+        predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force)
     if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
@@ -125,12 +125,15 @@ def takes_quick(solver: Formulation) -> bool:
     return solver.linearizes and solver.max_iterations >= QUICK_STEPS
 
 
-def _quickly(flat: Flat, solver: Formulation, force: Array, velocity: Array, guess: Array) -> Array | None:
+def _quickly(
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array
+) -> Array | None:
     """The tally of the usual step, or None: it was not one, and force is 0 again."""
     if not takes_quick(solver):
         return None
     found, tally = np.zeros(3), np.zeros(TALLY)
-    if not quick(flat, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
+    push = free_gain(inertia, flat.step, flat.force)
+    if not quick(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
         force.fill(0.0)
         return None
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found

@@ -14,7 +14,7 @@ from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, Island, clear
 from pliant.solvers.linear import direction, factorize
-from pliant.solvers.newton import linearise_blocks, slip_speed
+from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.rows import (
     BIAS,
     FRICTION,
@@ -29,6 +29,7 @@ from pliant.solvers.rows import (
     Rows,
     add_impulse,
     clip,
+    linearise,
     power_force,
     power_rate,
 )
@@ -37,15 +38,18 @@ from pliant.solvers.whiten import Inertia
 
 OPENING = 0.5  # of the rate at which it would close, up to which a row counts as closed
 LESS, MORE = 0.2, 2.0  # of what would stop it alone
-SLIDING = 1e-3  # of the largest change of a rate in the step, above which a contact slides
+# A contact slides if it does so at v by more than the first, of the largest change of a rate in the step, and by more
+# than the second of what it does at v0: one that sticks has moved on with the bodies, and its slip at v0 is not at v.
+SLIDING, STILL = 1e-8, 0.3
+RIM = 1.0 + 1e-6  # times the normal force, where friction starts that is to slide
 
 
 @kernel
-def predict(island: Island, guess: Array, force: Array) -> None:
-    """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step."""
+def predict(island: Island, v0: Array, guess: Array, force: Array) -> None:
+    """Fill force, (m,), from the velocity `guess`, (nv,), at the end of the step, and v0 at its start."""
     rows, system, motion = island.rows, island.system, island.motion
     df, x = motion.per_row[4], motion.x
-    law_forces(rows, guess, motion.per_row[0], motion.per_row[1], force)
+    law_forces(rows, v0, guess, motion.per_row[0], motion.per_row[1], force)
     linearise_blocks(rows, force, motion.per_row[1], island.lift, system)
     motion.tally[FACTORIZATIONS] += 1
     motion.tally[ITERATIONS] += 1
@@ -62,16 +66,17 @@ def predict(island: Island, guess: Array, force: Array) -> None:
 
 
 @kernel
-def law_forces(rows: Rows, v: Array, free: Array, p: Array, force: Array) -> None:
+def law_forces(rows: Rows, v0: Array, v: Array, free: Array, p: Array, force: Array) -> None:
     """p = G v + e, and forces near those of the laws there. free: (m,), p without constraint forces.
 
     A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone.
     """
-    law, h = rows.law, rows.step
+    law, h, changed = rows.law, rows.step, 0.0
     for i in range(force.size):
         force[i], p[i] = 0.0, law[i, OFFSET]
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
             p[i] += rows.jac_val[e] * v[rows.jac_idx[e]]
+        changed = max(changed, abs(free[i] - p[i]))
     for b in range(rows.block_ptr.size - 1):
         i = rows.block_ptr[b]
         if i < rows.block_ptr[b + 1]:
@@ -83,22 +88,28 @@ def law_forces(rows: Rows, v: Array, free: Array, p: Array, force: Array) -> Non
                 alone = closing / (h * law[i, MOBILITY])
                 g = min(g, MORE * alone) if g > 0.0 else LESS * alone
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
-    _rub(rows, free, p, force)
+            if i + 1 < rows.block_ptr[b + 1] and force[i] > 0.0:
+                _rub(rows, b, v0, p, SLIDING * changed, force)
 
 
 @kernel
-def _rub(rows: Rows, free: Array, p: Array, force: Array) -> None:
+def _rub(rows: Rows, b: int, v0: Array, p: Array, least: float, force: Array) -> None:
     """Friction on the rim of its cone where a contact slides at a speed that is no mere error of the prediction."""
-    law, changed = rows.law, 0.0
-    for i in range(force.size):
-        changed = max(changed, abs(free[i] - p[i]))
-    for b in range(rows.block_ptr.size - 1):
-        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
-        if hi - lo > 1 and force[lo] > 0.0:
-            speed = slip_speed(law, rows.step, lo, hi, force, p)
-            if speed > SLIDING * changed:
-                for i in range(lo + 1, hi):
-                    force[i] = -force[lo] * law[i, FRICTION] ** 2 * (p[i] + law[i, BIAS]) / speed
+    law, h, lo, hi = rows.law, rows.step, rows.block_ptr[b], rows.block_ptr[b + 1]
+    now = before = along = 0.0
+    for i in range(lo + 1, hi):
+        w, old = p[i] + law[i, BIAS], law[i, OFFSET] + law[i, BIAS]
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            old += rows.jac_val[e] * v0[rows.jac_idx[e]]
+        square = law[i, FRICTION] ** 2
+        now += square * w * w
+        before += square * old * old
+        along += square * w * old
+    if now > least * least and along > STILL * before:
+        S, miss = linearise(law, h, lo, force[lo], p[lo])
+        radius = max(force[lo], force[lo] - miss / (1.0 + h * law[lo, MOBILITY] * S))
+        for i in range(lo + 1, hi):
+            force[i] = -RIM * radius * law[i, FRICTION] ** 2 * (p[i] + law[i, BIAS]) / np.sqrt(now)
 
 
 @kernel

@@ -78,61 +78,62 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
         flat.jac_val,
         np.zeros((m, LAW_COLUMNS)),
     )
-    for i in range(m):
-        _fill_law(flat, rows, i)
-    for b in range(nb):
-        _scales(rows, flat.block_ptr[b], flat.block_ptr[b + 1])
+    _fill_laws(flat, rows)
+    _fill_scales(rows)
     return rows
 
 
 @kernel
-def _fill_law(flat: Flat, rows: Rows, i: int) -> None:
-    law, h = rows.law[i], flat.step
-    K, B, phi = flat.stiffness[i], flat.damping[i], flat.value[i]
-    for e in range(rows.ptr[i], rows.ptr[i + 1]):
-        law[MOBILITY] += rows.val[e] ** 2
-    law[VALUE], law[STIFFNESS], law[DAMPING] = phi, K, B
-    law[SLOPE] = K  # infinite on tangents without compliance
-    if K < np.inf:
-        product, tail = two_product(h, K)
-        law[SLOPE], more = two_sum(product, B)
-        law[SLOPE_TAIL] = tail + more
-    law[EXPONENT], law[DISSIPATION] = flat.exponent[i], flat.dissipation[i]
-    law[OFFSET] = flat.offset[i]
-    law[LOWER], law[UPPER] = flat.lower[i], flat.upper[i]
-    if flat.kind[i] == TANGENT:
-        if law[SLOPE] > 0.0:
-            law[FRICTION] = flat.friction[i]
-        if 0.0 < law[SLOPE] < np.inf:
-            law[COMPLIANCE] = 1.0 / law[SLOPE]
-            law[BIAS] = K * phi / law[SLOPE]
-        return
-    law[START], law[START_TAIL] = two_product(-K, phi)
-    if flat.kind[i] == UNILATERAL or flat.kind[i] == NORMAL:
-        if phi > 0.0 and B > 0.0:  # the damper does not act before touch
-            product, tail = two_product(B, phi)
-            ratio = product / h
-            back, under = two_product(ratio, h)
-            law[START], more = two_sum(law[START], -ratio)
-            law[START_TAIL] += more - ((product - back) - under + tail) / h
-        if (flat.exponent[i] != 1.0 or flat.dissipation[i] != 0.0) and K > 0.0:
-            law[POWER] = 1.0
+def _fill_laws(flat: Flat, rows: Rows) -> None:
+    law, h = rows.law, flat.step
+    for i in range(law.shape[0]):
+        K, B, phi = flat.stiffness[i], flat.damping[i], flat.value[i]
+        for e in range(rows.ptr[i], rows.ptr[i + 1]):
+            law[i, MOBILITY] += rows.val[e] ** 2
+        law[i, VALUE], law[i, STIFFNESS], law[i, DAMPING] = phi, K, B
+        law[i, SLOPE] = K  # infinite on tangents without compliance
+        if K < np.inf:
+            product, tail = two_product(h, K)
+            law[i, SLOPE], more = two_sum(product, B)
+            law[i, SLOPE_TAIL] = tail + more
+        law[i, EXPONENT], law[i, DISSIPATION] = flat.exponent[i], flat.dissipation[i]
+        law[i, OFFSET] = flat.offset[i]
+        law[i, LOWER], law[i, UPPER] = flat.lower[i], flat.upper[i]
+        if flat.kind[i] == TANGENT:
+            if law[i, SLOPE] > 0.0:
+                law[i, FRICTION] = flat.friction[i]
+            if 0.0 < law[i, SLOPE] < np.inf:
+                law[i, COMPLIANCE] = 1.0 / law[i, SLOPE]
+                law[i, BIAS] = K * phi / law[i, SLOPE]
+            continue
+        law[i, START], law[i, START_TAIL] = two_product(-K, phi)
+        if flat.kind[i] == UNILATERAL or flat.kind[i] == NORMAL:
+            if phi > 0.0 and B > 0.0:  # the damper does not act before touch
+                product, tail = two_product(B, phi)
+                ratio = product / h
+                back, under = two_product(ratio, h)
+                law[i, START], more = two_sum(law[i, START], -ratio)
+                law[i, START_TAIL] += more - ((product - back) - under + tail) / h
+            if (flat.exponent[i] != 1.0 or flat.dissipation[i] != 0.0) and K > 0.0:
+                law[i, POWER] = 1.0
 
 
 @kernel
-def _scales(rows: Rows, lo: int, hi: int) -> None:
-    """Natural scales of one block: 1 / (h a) turns a rate into a force."""
+def _fill_scales(rows: Rows) -> None:
+    """Natural scales of each block: 1 / (h a) turns a rate into a force."""
     law, h = rows.law, rows.step
-    widest = 0.0
-    for i in range(lo, hi):
-        law[i, PROX] = h * law[i, MOBILITY]
-        widest = max(widest, law[i, FRICTION] ** 2 * (law[i, MOBILITY] + law[i, COMPLIANCE] / h))
-    if hi - lo < 2:
-        return
-    law[lo, REACH] = widest if widest > 0.0 else 1e-30
-    for i in range(lo + 1, hi):
-        if law[i, FRICTION] > 0.0:
-            law[i, PROX] = h * law[lo, REACH] / law[i, FRICTION] ** 2
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
+        widest = 0.0
+        for i in range(lo, hi):
+            law[i, PROX] = h * law[i, MOBILITY]
+            widest = max(widest, law[i, FRICTION] ** 2 * (law[i, MOBILITY] + law[i, COMPLIANCE] / h))
+        if hi - lo < 2:
+            continue
+        law[lo, REACH] = widest if widest > 0.0 else 1e-30
+        for i in range(lo + 1, hi):
+            if law[i, FRICTION] > 0.0:
+                law[i, PROX] = h * law[lo, REACH] / law[i, FRICTION] ** 2
 
 
 @kernel

@@ -31,7 +31,62 @@ class Inertia(NamedTuple):
 
 @kernel
 def factor_inertia(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
-    """L L' = M by rows (up-looking), M symmetric positive definite in CSR."""
+    """L L' = M, M symmetric positive definite in CSR."""
+    if _is_tree(mass_ptr, mass_idx):
+        return _factor_tree(mass_ptr, mass_idx, mass_val)
+    return _factor_any(mass_ptr, mass_idx, mass_val)
+
+
+@kernel
+def _is_tree(mass_ptr: Ints, mass_idx: Ints) -> bool:
+    """Whether what row i has before its diagonal is its parent j and what row j has up to its own, for every i."""
+    for i in range(mass_ptr.size - 1):
+        lo, n = mass_ptr[i], 0
+        while lo + n < mass_ptr[i + 1] and mass_idx[lo + n] < i:
+            n += 1
+        if lo + n == mass_ptr[i + 1] or mass_idx[lo + n] != i:
+            return False
+        if n > 0:
+            j = mass_idx[lo + n - 1]
+            up = mass_ptr[j]
+            for e in range(n):
+                if up + e >= mass_ptr[j + 1] or mass_idx[up + e] != mass_idx[lo + e]:
+                    return False
+    return True
+
+
+@kernel
+def _factor_tree(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
+    """In place, without looking for the pattern: column j of L is row nv - 1 - j of M up to its diagonal, backwards."""
+    nv = mass_ptr.size - 1
+    ptr, parent = np.zeros(nv + 1, np.int64), np.full(nv, -1, np.int64)
+    for j in range(nv):
+        v, n = nv - 1 - j, 0
+        while mass_idx[mass_ptr[v] + n] < v:
+            n += 1
+        if n > 0:
+            parent[j] = nv - 1 - mass_idx[mass_ptr[v] + n - 1]
+        ptr[j + 1] = ptr[j] + n + 1
+    idx, val = np.empty(ptr[nv], np.int64), np.empty(ptr[nv])
+    for j in range(nv):
+        last = mass_ptr[nv - 1 - j] + ptr[j + 1] - ptr[j] - 1
+        for e in range(ptr[j + 1] - ptr[j]):
+            idx[ptr[j] + e], val[ptr[j] + e] = nv - 1 - mass_idx[last - e], mass_val[last - e]
+    for j in range(nv):
+        lo, hi = ptr[j], ptr[j + 1]
+        val[lo] = np.sqrt(val[lo])
+        for e in range(lo + 1, hi):
+            val[e] /= val[lo]
+        for e in range(lo + 1, hi):
+            shift = ptr[idx[e]] - e
+            for t in range(e, hi):
+                val[shift + t] -= val[e] * val[t]
+    return Inertia(ptr, idx, val, parent, mass_ptr, mass_idx, mass_val)
+
+
+@kernel
+def _factor_any(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
+    """By rows (up-looking)."""
     nv = mass_ptr.size - 1
     parent = _tree(mass_ptr, mass_idx)
     mark = np.full(nv, -1, np.int64)
@@ -137,7 +192,7 @@ def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) 
     mark = np.full(nv, -1, np.int64)
     for i in range(m):
         n = ptr[i]
-        for e in range(jac_ptr[i], jac_ptr[i + 1]):
+        for e in range(jac_ptr[i + 1] - 1, jac_ptr[i] - 1, -1):  # from the leaves: the list grows in order
             j = nv - 1 - jac_idx[e]
             x[j] = jac_val[e]
             while j != -1 and mark[j] != i:

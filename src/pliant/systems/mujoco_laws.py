@@ -67,6 +67,12 @@ class Laws:
         for key, law in (materials or {}).items():
             self._name(model, key, law)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no row needs its effective inertia, or MuJoCo's references."""
+        tables = (self.joint, self.tendon, self.equality)
+        return not self.by_reference and not any((table[:, STIFFNESS] < 0.0).any() for table in tables)
+
     def _name(self, model: Any, key: str, law: Law) -> None:
         row = [np.asarray(x) for x in (law.stiffness, law.damping, law.exponent, law.dissipation)]
         if any(x.ndim for x in row):

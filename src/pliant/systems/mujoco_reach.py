@@ -58,7 +58,7 @@ class Reach:
         self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
         self._h = float(model.opt.timestep)
         self._moving = (model.body_weldid[model.geom_bodyid] != 0).astype(float)
-        self._tree = Tree(
+        self.tree = Tree(
             *(getattr(model, name).copy() for name in (
                 "body_parentid", "body_dofadr", "body_dofnum", "body_rootid", "geom_bodyid", "geom_rbound",
                 "pair_geom1", "pair_geom2",
@@ -66,15 +66,28 @@ class Reach:
         )  # fmt: skip
         joints = ("jnt_type", "jnt_dofadr", "jnt_qposadr", "jnt_range")
         limited = np.flatnonzero(model.jnt_limited) if limits else np.zeros(0, np.int64)
-        self._limits = Limits(limited, *(getattr(model, name).copy() for name in joints))
+        self.limits = Limits(limited, *(getattr(model, name).copy() for name in joints))
         self._strings = np.flatnonzero(model.tendon_limited)
         # Adhesion actuators count the contacts within the gap: theirs stays as it is.
-        self._fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
-        self._fall = self._h * float(np.linalg.norm(model.opt.gravity))
+        self.fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
+        self.fall = self._h * float(np.linalg.norm(model.opt.gravity))
         self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
         self._scratch: Any = None
         self._speed = np.zeros(model.ngeom)
         self._way = np.zeros(model.ngeom)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are only joints and geoms to look after."""
+        return self._wide and not len(self._strings) and not len(self.pair_gap)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """In the order of `mujoco_site`."""
+        return (
+            self._moving, self.geom_gap, self.pair_gap, self.joint_margin, self.tendon_margin, self._radius,
+            self._speed, self._way,
+        )  # fmt: skip
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
         """Gaps and margins that cover the way of the step at the speeds of its start; with v, (nv,), at those too."""
@@ -85,13 +98,13 @@ class Reach:
             self._speed[:] = 0.0
         faster = data.qvel if v is None else np.maximum(np.abs(data.qvel), np.abs(v))
         widen(
-            self._h, self._tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
-            self._moving, self._fall, self.geom_gap, model.geom_margin, self.pair_gap, self._fixed,
+            self._h, self.tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
+            self._moving, self.fall, self.geom_gap, model.geom_margin, self.pair_gap, self.fixed,
             self._speed, s.geom_gap, s.pair_gap, s.body_margin, self._way,
         )  # fmt: skip
         if not self._wide:
             return
-        widen_limits(self._h, self._limits, faster, self.joint_margin, s.jnt_margin)
+        widen_limits(self._h, self.limits, faster, self.joint_margin, s.jnt_margin)
         if not len(self._strings):
             return
         ways = SPARE * self._h * np.abs(faster) + LEAST
@@ -109,7 +122,7 @@ class Reach:
         """Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say."""
         return bool(
             outruns(
-                self._h, self._tree, self._limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
+                self._h, self.tree, self.limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
                 self._moving, self._way, self._twin.jnt_margin,
             )
         )  # fmt: skip
@@ -126,7 +139,7 @@ class Reach:
     def speeds(self, data: Any, v: Array) -> Array:
         """Bounds on the speeds of any point of each geom, (ngeom,), at the velocity v, once data has its kinematics."""
         out = np.zeros(len(self._way))
-        geom_speeds(self._tree, data.cdof, data.subtree_com, data.geom_xpos, v, out)
+        geom_speeds(self.tree, data.cdof, data.subtree_com, data.geom_xpos, v, out)
         return out
 
     def touch_time(self, data: Any, v: Array, pair: tuple[int, int], margin: float, speed: float) -> float:

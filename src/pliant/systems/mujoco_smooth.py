@@ -65,6 +65,16 @@ class Passive:
         self.more = h * self._slopes[1] + h * h * self._slopes[0]
         self.implicit = bool(self.curved or self.more.any())
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are only linear springs and dampers of joints."""
+        return not (len(self.tendons) or self.actuated or self.drag or self.curved)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """More on the diagonal of M, K and D of joints, (nv,), as long as they are linear."""
+        return self.more, *self._slopes
+
     def joints(self, model: Any, data: Any) -> tuple[Array, Array]:
         """K and D of joints, (nv,)."""
         return self._joint_slopes(model, data.qpos, data.qvel) if self.curved else self._slopes

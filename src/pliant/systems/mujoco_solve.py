@@ -100,35 +100,40 @@ def attempt(
     """
     flat = make_flat(h, mass, v0, f, shift, efc, touch, extra)
     velocity, force = np.empty(v0.size), np.zeros(flat.kind.size)
-    kept = _near(flat, guess)
+    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    push = free_gain(inertia, h, f)
+    kept = _near(flat, push, guess)
     if kept.size < flat.kind.size:
         part = _selected(flat, kept)
         some = np.zeros(kept.size)
-        if quick(part, guess, lift, goal, some, velocity, tally):
+        if quick(part, inertia, push, guess, lift, goal, some, velocity, tally):
             for i in range(kept.size):
                 force[kept[i]] = some[i]
             if not _closes(flat, velocity, force):
                 return not gains(flat, velocity, force), velocity, force
         for i in range(force.size):
             force[i] = 0.0
-    good = quick(flat, guess, lift, goal, force, velocity, tally)
+    good = quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     return good and not gains(flat, velocity, force), velocity, force
 
 
 @kernel
-def _near(flat: Flat, guess: Array) -> Ints:
-    """The rows that are not open, or could be closed by a motion not unlike the present one."""
+def _near(flat: Flat, push: Array, guess: Array) -> Ints:
+    """The rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
+    without what it gains without constraints, and the guess."""
     kept = np.empty(flat.kind.size, np.int64)
     count = 0
     for b in range(flat.block_ptr.size - 1):
         lo, hi = flat.block_ptr[b], flat.block_ptr[b + 1]
         near = True
         if flat.value[lo] > 0.0 and flat.lower[lo] == 0.0:
-            before = after = flat.offset[lo]
+            before = free = after = flat.offset[lo]
             for e in range(flat.jac_ptr[lo], flat.jac_ptr[lo + 1]):
-                before += flat.jac_val[e] * flat.velocity[flat.jac_idx[e]]
-                after += flat.jac_val[e] * guess[flat.jac_idx[e]]
-            near = flat.value[lo] + 2.0 * flat.step * min(before, after) < 0.0
+                j = flat.jac_idx[e]
+                before += flat.jac_val[e] * flat.velocity[j]
+                free += flat.jac_val[e] * (flat.velocity[j] + push[j])
+                after += flat.jac_val[e] * guess[j]
+            near = flat.value[lo] + 2.0 * flat.step * min(before, free, after) < 0.0
         if near:
             for i in range(lo, hi):
                 kept[count] = i

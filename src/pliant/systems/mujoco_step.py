@@ -1,4 +1,8 @@
-"""One step of a model: evaluate with MuJoCo, solve, write the forces back, let MuJoCo advance."""
+"""One step of a model: evaluate with MuJoCo, solve, write the forces back, let MuJoCo advance.
+
+The usual step goes through the compiled calls of `mujoco_direct`; the others, and models with more than joints and
+contacts, through the arrays that MuJoCo hands out.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,32 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.errors import InputError
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.laws import Law
+from pliant.solution import Status
+from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
+from pliant.solvers.quick import QUICK
+from pliant.systems.mujoco_direct import TURNED, UNUSUAL, is_finite, look_ahead, open_at, solve_at, write_at
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, checked
+from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import Mass, Rows, read_rows
+from pliant.systems.mujoco_site import Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import DEFAULT, Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
-from pliant.systems.mujoco_write import write_rows, write_smooth
+from pliant.systems.mujoco_write import make_rows, write_rows, write_smooth
 
 NEVER: Final = 1e30  # [m] a gap that does not close
 BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
+NO_FORCE: Final = np.zeros(0)
 LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
 
 
@@ -48,8 +59,6 @@ class Assembled(NamedTuple):
 
 def check_finite(data: Any) -> None:
     """Raise InputError for a state, controls or applied forces with nan or inf."""
-    if all_finite(data.qpos, data.qvel, data.ctrl, data.qfrc_applied, data.xfrc_applied):
-        return
     for name in ("qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied"):
         array = getattr(data, name)
         if not np.isfinite(array).all():
@@ -83,6 +92,12 @@ class Stepper:
         self._still = np.zeros(model.nv)
         self._shift: Array | None = None  # of the last forward, for the advance
         self._acts = not int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_ACTUATION
+        self._h = float(model.opt.timestep)
+        self._sparse = bool(mujoco().mj_isSparse(self._twin.model))
+        self._sites: Kept[Site] = Kept()
+        self._where = layout()
+        plain = self._passive.is_plain and self._reach.is_plain and self.laws.is_plain
+        self._usual = plain and self._where is not None and not getattr(model, "flg_surfacevel", 0)
 
     def refresh(self, model: Any, data: Any) -> None:
         """Take over what the user has written; refuse what cannot be stepped."""
@@ -97,25 +112,42 @@ class Stepper:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
             )
-        check_finite(data)
+        if not is_finite(self._site(model, data).table):
+            check_finite(data)
+
+    def _site(self, model: Any, data: Any) -> Site:
+        return self._sites.of(data, lambda: Site(self._arrays(), model, self._twin.model, data))
+
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """In the order of the groups of `mujoco_site`."""
+        laws, passive = self.laws, self._passive
+        return (
+            *self._reach.tree, *self._reach.limits, *self._pattern, *self._bodies,
+            laws.geom, laws.joint, laws.tendon, laws.equality, *self._reach.arrays, *passive.arrays,
+        )  # fmt: skip
 
     def forward(self, model: Any, data: Any, solver: Formulation | None, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
-        open_ = self.evaluate(model, data, control=control)
-        step = self.assemble(model, data, open_)
-        answer, step = self.solve(model, data, DEFAULT if solver is None else solver, step)
-        self._write(model, data, step, answer)
+        solver = DEFAULT if solver is None else solver
+        site = self.evaluate(model, data, control=control)
+        answer = self._solve_directly(model, data, solver, site) if site is not None and takes_quick(solver) else None
+        if answer is None:
+            answer, step = self.solve(model, data, solver, self.assemble(model, data, self.open_contacts(data, site)))
+            self._write(model, data, step, answer)
+            self._shift = step.shift
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
-        self._shift = step.shift
         return answer
 
-    def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
-        """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""
+    def evaluate(self, model: Any, data: Any, *, control: bool) -> Site | None:
+        """Everything but the constraint forces; returns where it lies, if the model is one of the usual ones."""
         mj = mujoco()
-        self._reach.cover(model, data)
-        mj.mj_fwdPosition(self._twin.model, data)
-        open_ = self._open_contacts(data)
+        site = self._site(model, data) if self._usual else None
+        if site is None:
+            self._reach.cover(model, data)
+            mj.mj_fwdPosition(self._twin.model, data)
+        else:
+            self._find_rows(data, site)
         mj.mj_sensorPos(model, data)
         if self._energy:
             mj.mj_energyPos(model, data)
@@ -130,7 +162,49 @@ class Stepper:
             callback(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
-        return open_
+        return site
+
+    def _find_rows(self, data: Any, site: Site) -> None:
+        """Positions, contacts within reach of the step, and rows for all of them."""
+        mj, twin = mujoco(), self._twin.model
+        mj.mj_kinematics(twin, data)
+        mj.mj_comPos(twin, data)
+        look_ahead(site.table, self._h, self._reach.fall, self._reach.fixed)
+        mj.mj_fwdPosition(twin, data)
+        site.make_room(0, data.ncon)
+        if open_at(site.table, site.base, self._where):
+            mj.mj_makeConstraint(twin, data)
+
+    def open_contacts(self, data: Any, site: Site | None) -> np.ndarray:
+        """Which contacts are beyond their margin, (ncon,) of bool; rows also for them."""
+        if site is not None:
+            return np.asarray(site.open[: data.ncon] != 0)
+        exclude = data.contact.exclude
+        open_ = exclude == 1
+        if open_.any():
+            exclude[open_] = 0
+            mujoco().mj_makeConstraint(self._twin.model, data)
+        return np.asarray(open_)
+
+    def _solve_directly(self, model: Any, data: Any, solver: Formulation, site: Site) -> Answer | None:
+        """The usual step: forces and accelerations stand in the data. None: it is not one, and nothing has changed."""
+        mj, where, h, rows, implicit = mujoco(), self._where, self._h, data.nefc, self._passive.implicit
+        site.make_room(rows, 0)
+        found = solve_at(
+            site.table, site.base, where, h, self._sparse, implicit, solver.lift, QUICK * solver.tolerance
+        )
+        if found == UNUSUAL:
+            return None
+        if rows:
+            make_rows(model, self._twin.model, data)
+        write_at(site.table, site.base, where, h, rows, implicit, found == TURNED)
+        if rows and data.nefc:
+            mj.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
+        if implicit or found == TURNED:
+            mj.mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
+        self._shift = site.shift.copy() if found == TURNED else None
+        residual, iterations, factorizations = site.tally.tolist()
+        return Answer(site.velocity, NO_FORCE, Status.SOLVED, residual, int(iterations), int(factorizations))
 
     def assemble(self, model: Any, data: Any, open_: np.ndarray, found: Smooth | None = None) -> Assembled:
         """The step as a flat record."""
@@ -160,15 +234,6 @@ class Stepper:
                 at = model.jnt_qposadr[model.dof_jntid[dof]]
                 data.qpos[at : at + 7] = before[at : at + 7]
 
-    def _open_contacts(self, data: Any) -> np.ndarray:
-        """Rows also for contacts that are open; returns which they are."""
-        exclude = data.contact.exclude
-        open_ = exclude == 1
-        if open_.any():
-            exclude[open_] = 0
-            mujoco().mj_makeConstraint(self._twin.model, data)
-        return np.asarray(open_)
-
     def _turning(self, model: Any, data: Any) -> tuple[Array | None, Array | None]:
         if not len(self._bodies.dof):
             return None, None
@@ -192,7 +257,7 @@ class Stepper:
         self._reach.cover(model, data, v)
         mj.mj_collision(s, data)
         mj.mj_makeConstraint(s, data)
-        open_ = self._open_contacts(data)
+        open_ = self.open_contacts(data, None)
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, open_, step.smooth)
 
@@ -246,18 +311,6 @@ class Stepper:
             data.qacc[:] = (answer.velocity - data.qvel) / model.opt.timestep
         else:
             data.qacc[:] = data.qacc_smooth
-
-
-@kernel
-def all_finite(qpos: Array, qvel: Array, ctrl: Array, qfrc: Array, xfrc: Array) -> bool:
-    total = 0.0
-    for part in (qpos, qvel, ctrl, qfrc):
-        for x in part:
-            total += 0.0 * x
-    for i in range(xfrc.shape[0]):
-        for j in range(xfrc.shape[1]):
-            total += 0.0 * xfrc[i, j]
-    return total == 0.0
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:

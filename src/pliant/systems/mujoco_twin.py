@@ -13,8 +13,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pliant._compile import kernel
+from pliant._intrinsics import longs
 from pliant.errors import PliantError
+from pliant.inputs import Ints
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_layout import struct
 
 # Looks of things, which no step reads and which may be large.
 LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
@@ -34,17 +38,17 @@ class Twin:
     def __init__(self, model: Any) -> None:
         self.model = copy.copy(model)
         self._spans = [*_arrays(model, self.model), _options(model, self.model)]
-        self._kept = [span.theirs.tobytes() for span in self._spans]
+        self._kept = [span.theirs.copy() for span in self._spans]
+        pairs = zip(self._spans, self._kept, strict=True)
+        self._pairs = np.array([(_address(s.theirs), _address(kept), kept.size) for s, kept in pairs])
         self._dress()
 
     def follow(self) -> bool:
         """Take over what the user has changed since the last time; whether there was anything."""
-        now = [span.theirs.tobytes() for span in self._spans]
-        if now == self._kept:
+        if are_same(self._pairs):
             return False
-        self._kept = now
-        for span in self._spans:
-            span.ours[:] = span.theirs
+        for span, kept in zip(self._spans, self._kept, strict=True):
+            kept[:] = span.ours[:] = span.theirs
         self._dress()
         return True
 
@@ -62,6 +66,25 @@ class Twin:
         s.actuator_forcelimited[:] = 0
         s.jnt_actfrclimited[:] = 0
         s.tendon_actfrclimited[:] = 0
+
+
+@kernel
+def are_same(pairs: Ints) -> bool:
+    """Whether two stretches of memory hold the same, for every (address, address, bytes), (n, 3)."""
+    different = 0
+    for k in range(pairs.shape[0]):
+        words, rest = pairs[k, 2] // 8, pairs[k, 2] % 8
+        one, two = longs(pairs[k, 0], words), longs(pairs[k, 1], words)
+        for i in range(words):
+            different |= one[i] ^ two[i]
+        if rest:  # bytes, the last of which end the stretch
+            one, two = longs(pairs[k, 0] + rest - 8 + 8 * words, 1), longs(pairs[k, 1] + rest - 8 + 8 * words, 1)
+            different |= one[0] ^ two[0]
+    return different == 0
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def _arrays(model: Any, twin: Any) -> list[Span]:
@@ -89,7 +112,7 @@ def _array_names() -> list[str]:
 
 def _options(model: Any, twin: Any) -> Span:
     """The options, which lie in the model itself, from its first number to its last."""
-    layout = _option_layout()
+    layout = struct("mjOption")
     for option in (model.opt, twin.opt):
         there = layout.from_address(_option_address(option, layout))
         if there.timestep != option.timestep or there.disableflags != option.disableflags:
@@ -100,19 +123,6 @@ def _options(model: Any, twin: Any) -> Span:
 
 def _option_address(option: Any, layout: Any) -> int:
     return int(option.gravity.__array_interface__["data"][0]) - int(layout.gravity.offset)
-
-
-def _option_layout() -> Any:
-    from mujoco.introspect import structs
-
-    fields = []
-    for field in structs.STRUCTS["mjOption"].fields:
-        inner = getattr(field.type, "inner_type", field.type)
-        number = ctypes.c_double if inner.name == "mjtNum" else ctypes.c_int
-        for extent in getattr(field.type, "extents", ()):
-            number = number * extent
-        fields.append((field.name, number))
-    return type("Option", (ctypes.Structure,), {"_fields_": fields})
 
 
 def _memory(address: int, size: int) -> np.ndarray:

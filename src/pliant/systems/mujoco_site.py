@@ -1,0 +1,140 @@
+"""The memory of a step: where the arrays lie that it reads and writes, in one table for compiled code.
+
+Fifty arrays as arguments would cost more than what is done with them. An address holds as long as its array: those of
+MjModel and MjData as long as these, those of a Stepper until the model changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant._intrinsics import floats, ints, longs
+from pliant.inputs import Array, Ints
+from pliant.systems.mujoco_reach import Limits, Tree
+from pliant.systems.mujoco_rows import Mass
+from pliant.systems.mujoco_spin import Bodies
+
+# Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 27, 35
+MODEL, TWIN, DATA, STEP = 38, 39, 44, 63
+MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
+MORE, STIFFNESS, DAMPING = range(JOINTS, MODEL)
+GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
+(
+    QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS, PASSIVE,
+    SPRING, DAMPER, CONSTRAINT,
+) = range(DATA, STEP)  # fmt: skip
+OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY = range(STEP, STEP + 11)
+ENTRIES: Final = STEP + 11
+
+DATA_NAMES: Final = (
+    "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "xmat", "M",
+    "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring", "qfrc_damper",
+    "qfrc_constraint",
+)  # fmt: skip
+TWIN_NAMES: Final = ("geom_gap", "pair_gap", "body_margin", "jnt_margin", "tendon_margin")
+
+
+class Site:
+    """table: (2 * ENTRIES,) of addresses and sizes. base: the address of the data."""
+
+    def __init__(self, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
+        """stepper: the arrays of the groups from TREE to JOINTS."""
+        self.base = int(data._address)
+        self.table = np.zeros(2 * ENTRIES, np.int64)
+        self.velocity, self.shift, self.tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
+        self._kept = (*stepper, np.zeros(model.nv))
+        entries = [*stepper, model.geom_margin]
+        entries += [getattr(twin, name) for name in TWIN_NAMES]
+        entries += [getattr(data, name) for name in DATA_NAMES]
+        for k, array in enumerate(entries):
+            self._enter(k, array)
+        self._enter(VELOCITY, self.velocity)
+        self._enter(PUSH, self._kept[-1])
+        self._enter(SHIFT, self.shift)
+        self._enter(TALLY, self.tally)
+        self._rows: tuple[np.ndarray, ...] = ()
+        self.open = np.zeros(0, np.int64)
+        self._number = self.open
+        self.rows = 0
+        self.make_room(64, 16)
+
+    def make_room(self, rows: int, contacts: int) -> None:
+        """For so many rows and contacts, at least."""
+        if rows > self.rows:
+            self.rows = 2 * rows
+            whole, real = (np.zeros(self.rows, kind) for kind in (np.int32, np.float64))
+            self._rows = whole, whole.copy(), real, real.copy(), real.copy()
+            for k, array in enumerate(self._rows):
+                self._enter(OLD_TYPE + k, array)
+        if contacts > len(self.open):
+            self.open, self._number = np.zeros(2 * contacts, np.int64), np.zeros(2 * contacts, np.int64)
+            self._enter(OPEN, self.open)
+            self._enter(NUMBER, self._number)
+
+    def _enter(self, k: int, array: np.ndarray) -> None:
+        if not array.flags.c_contiguous:
+            raise TypeError(f"entry {k} of the table is not contiguous")
+        self.table[2 * k], self.table[2 * k + 1] = array.__array_interface__["data"][0], array.size
+
+
+@kernel
+def numbers(table: Ints, k: int) -> Array:
+    """Entry k, of doubles."""
+    return floats(table[2 * k], table[2 * k + 1])
+
+
+@kernel
+def indices(table: Ints, k: int) -> np.ndarray:
+    """Entry k, of 32-bit integers."""
+    return ints(table[2 * k], table[2 * k + 1])
+
+
+@kernel
+def wholes(table: Ints, k: int) -> Ints:
+    """Entry k, of 64-bit integers."""
+    return longs(table[2 * k], table[2 * k + 1])
+
+
+@kernel
+def vectors(table: Ints, k: int, width: int) -> Array:
+    """Entry k, of doubles, (n, width)."""
+    flat = numbers(table, k)
+    return flat.reshape((flat.size // width, width))
+
+
+@kernel
+def tree_at(table: Ints) -> Tree:
+    return Tree(
+        indices(table, TREE), indices(table, TREE + 1), indices(table, TREE + 2), indices(table, TREE + 3),
+        indices(table, TREE + 4), numbers(table, TREE + 5), indices(table, TREE + 6), indices(table, TREE + 7),
+    )  # fmt: skip
+
+
+@kernel
+def limits_at(table: Ints) -> Limits:
+    return Limits(
+        wholes(table, LIMITS), indices(table, LIMITS + 1), indices(table, LIMITS + 2), indices(table, LIMITS + 3),
+        vectors(table, LIMITS + 4, 2),
+    )  # fmt: skip
+
+
+@kernel
+def mass_at(table: Ints) -> Mass:
+    return Mass(
+        numbers(table, INERTIA), indices(table, PATTERN), indices(table, PATTERN + 1), indices(table, PATTERN + 2),
+        indices(table, PATTERN + 3), numbers(table, MORE),
+    )  # fmt: skip
+
+
+@kernel
+def bodies_at(table: Ints) -> Bodies:
+    n = table[2 * BODIES + 1]
+    return Bodies(
+        wholes(table, BODIES), wholes(table, BODIES + 1), numbers(table, BODIES + 2),
+        numbers(table, BODIES + 3).reshape((n, 3, 3)), numbers(table, BODIES + 4).reshape((n, 3, 3)),
+        vectors(table, BODIES + 5, 3),
+    )  # fmt: skip
