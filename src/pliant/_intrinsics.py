@@ -63,6 +63,11 @@ def longs(address: int, count: int) -> np.ndarray:
     return _view(ctypes.c_int64, address, count)
 
 
+def octets(address: int, count: int) -> np.ndarray:
+    """The bytes at an address, (count,): a view."""
+    return _view(ctypes.c_uint8, address, count)
+
+
 def _view(number: Any, address: int, count: int) -> np.ndarray:
     if count == 0:
         return np.zeros(0, number)
@@ -81,6 +86,7 @@ def _pointer_to(number: Any) -> Any:
 
 
 _to_float, _to_int, _to_long = _pointer_to(types.float64), _pointer_to(types.int32), _pointer_to(types.int64)
+_to_octet = _pointer_to(types.uint8)
 
 
 @overload(floats)  # type: ignore[untyped-decorator]
@@ -103,5 +109,13 @@ def _ints(address: Any, count: Any) -> Any:
 def _longs(address: Any, count: Any) -> Any:
     def view(address: Any, count: Any) -> Any:
         return numba.carray(_to_long(address), count)
+
+    return view
+
+
+@overload(octets)  # type: ignore[untyped-decorator]
+def _octets(address: Any, count: Any) -> Any:
+    def view(address: Any, count: Any) -> Any:
+        return numba.carray(_to_octet(address), count)
 
     return view

@@ -158,10 +158,9 @@ def solve_square(A: Array, x: Array) -> None:
         for i in range(k + one, n):
             row = i * n
             f = a[row + k] / a[top + k]
-            if f != 0.0:
-                for j in range(k + one, n):
-                    a[row + j] -= f * a[top + j]
-                x[i] -= f * x[k]
+            for j in range(k + one, n):
+                a[row + j] -= f * a[top + j]
+            x[i] -= f * x[k]
     for up in range(n):
         i = n - one - up
         s = x[i]

@@ -26,7 +26,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import QUICK, quick
+from pliant.solvers.quick import NEARLY, QUICK, quick
 from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
@@ -109,7 +109,7 @@ def _solve_island(
         done = _quickly(flat, inertia, solver, force, velocity, guess)
         if done is not None:
             return done, Status.SOLVED
-    island = prepare(flat, inertia, solver)
+    island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
     if guess is not None and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force)
@@ -145,7 +145,7 @@ def _sane(numbers: Array) -> bool:
     return bool(np.all(np.abs(numbers) < 1e150))
 
 
-def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
+def prepare(flat: Flat, inertia: Inertia, solver: Formulation, goal: float = GOAL) -> Island:
     rows = make_rows(flat, inertia)
     diagonal = np.arange(len(flat.velocity) + 1)
     pattern = analyze(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
@@ -157,7 +157,7 @@ def prepare(flat: Flat, inertia: Inertia, solver: Formulation) -> Island:
         free_gain(inertia, flat.step, flat.force),
         solver.lift,
         float(solver.max_iterations),
-        min(GOAL if len(flat.kind) <= FEW_ROWS else BIG_GOAL, float(solver.tolerance)),
+        min(goal if len(flat.kind) <= FEW_ROWS else BIG_GOAL, float(solver.tolerance)),
     )
 
 

@@ -88,38 +88,41 @@ def tangent_residual(law: Array, h: float, lo: int, hi: int, force: Array, p: Ar
 @kernel
 def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: System) -> None:
     """B dlambda + C (G dv) = k for every block, from the pieces of the natural map that are active at (force, p)."""
+    law, h, B, C, k = rows.law, rows.step, system.B, system.C, system.k
     z, t = np.empty(8), np.empty(8)
     for b in range(rows.block_ptr.size - 1):
         lo, hi, q = rows.block_ptr[b], rows.block_ptr[b + 1], rows.square_ptr[b]
         n = hi - lo
         for e in range(q, q + n * n):
-            system.B[e] = 0.0
-            system.C[e] = 0.0
+            B[e] = 0.0
+            C[e] = 0.0
         if n == 1:
-            _linear_scalar(rows.law, rows.step, lo, force[lo], p[lo], q, system)
+            _linear_scalar(law, h, lo, force[lo], p[lo], q, B, C, k)
         elif n > 1:
-            _linear_contact(rows.law, rows.step, lo, n, force, p, lift, q, system, z, t)
+            _linear_contact(law, h, lo, n, force, p, lift, q, B, C, k, z, t)
 
 
 @kernel
-def _linear_scalar(law: Array, h: float, i: int, force: float, p: float, q: int, system: System) -> float:
+def _linear_scalar(
+    law: Array, h: float, i: int, force: float, p: float, q: int, B: Array, C: Array, k: Array
+) -> float:
     """Row i alone; returns lambda - y, the force the map would choose before the bounds."""
-    system.B[q] = 1.0
+    B[q] = 1.0
     low, high = law[i, LOWER], law[i, UPPER]
     if is_fixed(law, h, i):
         goal = clip(law[i, START], low, high)
-        system.k[i] = goal - force
+        k[i] = goal - force
         return goal
     S, rho = linearise(law, h, i, force, p)
     trial = force - rho / (1.0 + h * law[i, MOBILITY] * S)
     if trial <= low:
-        system.k[i] = low - force
+        k[i] = low - force
     elif trial >= high:
-        system.k[i] = high - force
+        k[i] = high - force
     else:
         # divided by 1 + h a S: entries of order one however stiff the row
         fit = 1.0 / (1.0 + h * law[i, MOBILITY] * S)
-        system.B[q], system.C[q], system.k[i] = fit, S * fit, -rho * fit
+        B[q], C[q], k[i] = fit, S * fit, -rho * fit
     return trial
 
 
@@ -133,15 +136,16 @@ def _linear_contact(
     p: Array,
     lift: float,
     q: int,
-    system: System,
+    B: Array,
+    C: Array,
+    k: Array,
     z: Array,
     t: Array,
 ) -> None:
     """Open: every force to 0. Stick: w = 0. Slip, with t = z / |z|, beta = radius / |z|, Q = I - t t':
     dl - t dlambda_n - beta Q (dl - scale dw) = lambda_n t - l."""
-    B, C, k = system.B, system.C, system.k
     slip = slip_speed(law, h, lo, lo + n, force, p) if lift != 0.0 else 0.0
-    radius = _linear_scalar(law, h, lo, force[lo], p[lo] - lift * slip, q, system)
+    radius = _linear_scalar(law, h, lo, force[lo], p[lo] - lift * slip, q, B, C, k)
     scale = 1.0 / (h * law[lo, REACH])
     size = 0.0
     for j in range(1, n):

@@ -1,7 +1,7 @@
 """The usual step, in one compiled call: few rows, and Newton from a velocity near the answer gets there.
 
-The forces are the unknowns: (B + C h A) dlambda = k - C Z x, A = Z Z', which is found once and serves every step of
-Newton; x is what momentum misses at the start.
+The forces are the unknowns: (B + C h A) dlambda = k, A = G inv(M) G', which is found once and serves every step of
+Newton. Rows at a bound take no part in the factors.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.certificate import island_residuals
+from pliant.solvers.dense import solve_square
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
@@ -22,14 +23,13 @@ from pliant.solvers.island import (
     conclude,
     copy,
     make_motion,
-    settle,
 )
 from pliant.solvers.islands import is_one, label_rows
-from pliant.solvers.dense import solve_square
 from pliant.solvers.linear import System
+from pliant.solvers.mobility import find_mobility, multiply
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.predict import law_forces, momentum_missed
-from pliant.solvers.rows import MOBILITY, OFFSET, PROX, REACH, SLOPE, Rows, make_rows, rates
+from pliant.solvers.predict import law_forces
+from pliant.solvers.rows import MOBILITY, OFFSET, PROX, REACH, SLOPE, Rows, bare_rows
 from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia
 
@@ -42,6 +42,7 @@ SEARCHED = 3  # steps of which one is searched along: near the answer whole ones
 FAR = 1e-4  # a residual below which none is
 NEARLY = 1e-10  # a residual below which steps go on only while they gain
 GAINING = 0.3  # of the residual before, of which they must leave less
+POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
 MOST = 80  # rows; with more, factors in the velocities are faster
 
@@ -63,12 +64,13 @@ def quick(
         return True
     if m > MOST:
         return False
-    rows = make_rows(flat, inertia)
+    A = find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val)
+    rows = bare_rows(flat, A)
     motion = make_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
-    momentum_missed(rows, inertia, motion.free, guess, force, motion.x)
-    _newton_in_forces(rows, inertia, motion, _reach(rows, guess), lift, force)
-    conclude(rows, inertia, motion, lift, force)
+    pieces = _make_pieces(rows)
+    _newton(rows, motion, A, pieces, _reach(rows, guess), lift, force)
+    _polish(rows, inertia, motion, A, pieces, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
     copy(motion.v, velocity)
     if not motion.tally[RESIDUAL] < goal or cancellation(rows, nv, force) >= CANCELLATION:
@@ -99,72 +101,88 @@ def _is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
 
 
 @kernel
-def _newton_in_forces(
-    rows: Rows, inertia: Inertia, motion: Motion, reach: float, lift: float, force: Array
-) -> None:
-    """Newton from `force` and the rates in motion, which need not go with it: motion.x is what momentum misses.
-
-    The best forces are left in motion.best. reach: the force that errors are compared with, if none is larger.
-    """
-    m, h, tally = force.size, rows.step, motion.tally
-    p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
-    squares = rows.square_ptr[-1]
-    system = System(
-        np.zeros(squares), np.zeros(squares), np.zeros(squares), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(0),
-        np.zeros(0), np.zeros((3, 8, 8)),
-    )  # fmt: skip
-    A, D = _mobility(rows, motion.x.size), np.empty((m, m))
-    rates(rows, motion.x, dp)  # Z x
-    cut = _cut(rows, 1.0)
-    residual = np.inf
-    for k in range(STEPS):
-        if k >= FIRST and (k - FIRST) % EACH == 0:
-            cut = _cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
-        linearise_blocks(cut, force, p, lift, system)
-        _assemble(rows, system, A, D, df, dp, k == 0)
-        tally[FACTORIZATIONS] += 1
-        tally[ITERATIONS] += 1
-        solve_square(D, df)
-        step = 1.0
-        if k > 0 and k % SEARCHED == 0 and residual > FAR:
-            _multiply(A, h, df, dp)
-            step = line_search(cut, lift, motion.per_row, force, natural_map(cut, force, p, lift, r))
-        for i in range(m):
-            force[i] += step * df[i]
-        last = residual
-        if last < FAR:  # rates that follow from one velocity: forces that cancel leave no errors of their own in each
-            residual = settle(rows, inertia, motion, lift, force)
-        else:
-            residual = _estimate(rows, motion, A, reach, lift, force)
-        if not np.isfinite(residual):
-            return
-        if residual <= POLISHED:
-            settle(rows, inertia, motion, lift, force)
-            return
-        if last < tally[TOLERANCE] and residual > GAINING * last:  # the last digits: a light body may carry a heavy one
-            return
+def _make_pieces(rows: Rows) -> System:
+    m, squares = rows.law.shape[0], rows.square_ptr[-1]
+    none = np.zeros(0)
+    return System(
+        np.zeros(squares), np.zeros(squares), none, np.zeros(m), none, none, none, np.empty(m * m), np.zeros((0, 0, 0))
+    )
 
 
 @kernel
-def _estimate(rows: Rows, motion: Motion, A: Array, reach: float, lift: float, force: Array) -> float:
-    """`settle`, in less time: rates and the residual at them, as long as the forces are far from the answer."""
-    free, p, r = motion.per_row[0], motion.per_row[1], motion.per_row[3]
-    _multiply(A, rows.step, force, p)
-    for i in range(force.size):
-        p[i] += free[i]
-    natural_map(rows, force, p, lift, r)
-    return _largest(r) / max(reach, _largest(force))
+def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array) -> None:
+    """Newton from `force` and the rates in motion, which need not go with each other. The best forces are left in
+    motion.best, by the rates free + h A lambda. reach: the force that errors are compared with, if none is larger."""
+    h, tally, m = rows.step, motion.tally, force.size
+    free, p, r, df, dp = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
+    missed = np.empty(m)
+    multiply(A, h, force, missed)
+    for i in range(m):
+        missed[i] += free[i] - p[i]
+    cut, residual, last = rows, np.inf, np.inf
+    for k in range(STEPS):
+        if k >= FIRST and (k - FIRST) % EACH == 0:
+            cut = _cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
+        linearise_blocks(cut, force, p, lift, pieces)
+        if k > 0:  # k of the pieces is what the natural map gives, but for the sign
+            last, residual = residual, _largest(pieces.k) / max(reach, _largest(force))
+            if cut.law[0, MOBILITY] != rows.law[0, MOBILITY]:
+                natural_map(rows, force, p, lift, r)
+                residual = _largest(r) / max(reach, _largest(force))
+            if residual < tally[RESIDUAL]:
+                tally[RESIDUAL] = residual
+                copy(force, motion.best)
+            if not residual > POLISHED or (last < tally[TOLERANCE] and residual > GAINING * last):
+                return
+        _direction(rows, pieces, A, missed, df)
+        tally[FACTORIZATIONS] += 1
+        tally[ITERATIONS] += 1
+        step = 1.0
+        if k > 0 and k % SEARCHED == 0 and residual > FAR:
+            multiply(A, h, df, dp)
+            step = line_search(cut, lift, motion.per_row, force, natural_map(cut, force, p, lift, r))
+        for i in range(m):
+            force[i] += step * df[i]
+            missed[i] = 0.0
+        multiply(A, h, force, p)
+        for i in range(m):
+            p[i] += free[i]
+
+
+@kernel
+def _polish(
+    rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: System, lift: float, force: Array
+) -> None:
+    """The best forces with precise rates, and steps from there: where a light body carries a heavy one, forces cancel,
+    and h A lambda has lost the digits that move it."""
+    df, p, tally, before = motion.per_row[4], motion.per_row[1], motion.tally, np.empty(force.size)
+    conclude(rows, inertia, motion, lift, force)
+    nothing = np.zeros(force.size)
+    for _ in range(POLISHES):
+        last = tally[RESIDUAL]
+        if last <= POLISHED or last > NEARLY:
+            return
+        copy(force, before)
+        linearise_blocks(rows, force, p, lift, pieces)
+        _direction(rows, pieces, A, nothing, df)
+        tally[FACTORIZATIONS] += 1
+        tally[ITERATIONS] += 1
+        for i in range(force.size):
+            motion.best[i] = force[i] + df[i]
+        conclude(rows, inertia, motion, lift, force)
+        if not tally[RESIDUAL] < last:
+            copy(before, motion.best)
+            conclude(rows, inertia, motion, lift, force)
+            return
 
 
 @kernel
 def _cut(rows: Rows, scale: float) -> Rows:
     """The rows with so much of their mobility in the laws."""
-    law = rows.law
-    if scale != 1.0:
-        law = law.copy()
-        for i in range(law.shape[0]):
-            law[i, MOBILITY] *= scale
-            law[i, REACH] *= scale
+    law = rows.law.copy()
+    for i in range(law.shape[0]):
+        law[i, MOBILITY] *= scale
+        law[i, REACH] *= scale
     return Rows(
         rows.step, rows.block_ptr, rows.square_ptr, rows.ptr, rows.idx, rows.val, rows.jac_ptr, rows.jac_idx,
         rows.jac_val, law,
@@ -179,16 +197,6 @@ def _largest(x: Array) -> float:
         if np.isnan(x[i]):
             return np.nan
     return most
-
-
-@kernel
-def _multiply(A: Array, h: float, x: Array, y: Array) -> None:
-    """y := h A x."""
-    for i in range(x.size):
-        s = 0.0
-        for j in range(x.size):
-            s += A[i, j] * x[j]
-        y[i] = h * s
 
 
 @kernel
@@ -207,43 +215,47 @@ def _reach(rows: Rows, v: Array) -> float:
 
 
 @kernel
-def _mobility(rows: Rows, nv: int) -> Array:
-    """A = Z Z', (m, m)."""
-    m = rows.law.shape[0]
-    A, z = np.zeros((m, m)), np.zeros(nv)
-    for i in range(m):
-        for e in range(rows.ptr[i], rows.ptr[i + 1]):
-            z[rows.idx[e]] = rows.val[e]
-        for j in range(i + 1):
-            s = 0.0
-            for e in range(rows.ptr[j], rows.ptr[j + 1]):
-                s += rows.val[e] * z[rows.idx[e]]
-            A[i, j] = s
-            A[j, i] = s
-        for e in range(rows.ptr[i], rows.ptr[i + 1]):
-            z[rows.idx[e]] = 0.0
-    return A
+def _direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
+    """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
 
-
-@kernel
-def _assemble(rows: Rows, system: System, A: Array, D: Array, x: Array, missed: Array, first: bool) -> None:
-    """D = B + C (h A + E), x = k - C Z x; E is the least compliance of rows that have none of their own."""
-    m, h = D.shape[0], rows.step
+    A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
+    """
+    h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
+    active, x, n = np.empty(m, np.int64), np.empty(m), 0
     for b in range(rows.block_ptr.size - 1):
-        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-        for i in range(n):
-            row = D[lo + i]
-            x[lo + i] = system.k[lo + i]
+        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        for i in range(size):
+            df[lo + i] = k[lo + i]
+            for s in range(size):
+                if C[q + i * size + s] != 0.0 or (s != i and B[q + i * size + s] != 0.0):
+                    active[n], df[lo + i] = lo + i, 0.0
+                    n += 1
+                    break
+    D = pieces.work[: n * n].reshape((n, n))
+    row, whole = 0, np.empty(m)
+    for b in range(rows.block_ptr.size - 1):
+        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        for i in range(size):
+            if row == n or active[row] != lo + i:
+                continue
+            x[row] = k[lo + i]
             for j in range(m):
-                row[j] = 0.0
-            for s in range(n):
-                c = system.C[q + i * n + s]
+                whole[j] = 0.0
+            for s in range(size):
+                c = C[q + i * size + s]
                 if c != 0.0:
-                    other = A[lo + s]
+                    other, scale = A[lo + s], c * h
                     for j in range(m):
-                        row[j] += c * h * other[j]
-                    row[lo + s] += c * LEAST * rows.law[lo + s, PROX]
-                    if first:
-                        x[lo + i] -= c * missed[lo + s]
-            for s in range(n):
-                row[lo + s] += system.B[q + i * n + s]
+                        whole[j] += scale * other[j]
+                    whole[lo + s] += c * LEAST * rows.law[lo + s, PROX]
+                    x[row] -= c * missed[lo + s]
+            for s in range(size):
+                whole[lo + s] += B[q + i * size + s]
+            for j in range(m):
+                x[row] -= whole[j] * df[j]
+            for j in range(n):
+                D[row, j] = whole[active[j]]
+            row += 1
+    solve_square(D, x[:n])
+    for i in range(n):
+        df[active[i]] = x[i]

@@ -60,16 +60,12 @@ class Rows(NamedTuple):
 @kernel
 def make_rows(flat: Flat, inertia: Inertia) -> Rows:
     """Lower a step to whitened coordinates."""
-    h, m, nb = flat.step, flat.kind.size, flat.block_ptr.size - 1
+    h, m = flat.step, flat.kind.size
     ptr, idx, val = whiten_rows(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val)
-    square_ptr = np.zeros(nb + 1, np.int64)
-    for b in range(nb):
-        d = flat.block_ptr[b + 1] - flat.block_ptr[b]
-        square_ptr[b + 1] = square_ptr[b] + d * d
     rows = Rows(
         h,
         flat.block_ptr,
-        square_ptr,
+        _squares(flat.block_ptr),
         ptr,
         idx,
         val,
@@ -79,6 +75,31 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
         np.zeros((m, LAW_COLUMNS)),
     )
     _fill_laws(flat, rows)
+    _fill_scales(rows)
+    return rows
+
+
+@kernel
+def _squares(block_ptr: Ints) -> Ints:
+    square_ptr = np.zeros(block_ptr.size, np.int64)
+    for b in range(block_ptr.size - 1):
+        d = block_ptr[b + 1] - block_ptr[b]
+        square_ptr[b + 1] = square_ptr[b] + d * d
+    return square_ptr
+
+
+@kernel
+def bare_rows(flat: Flat, A: Array) -> Rows:
+    """The rows without Z, where A = G inv(M) G' is known instead."""
+    m = flat.kind.size
+    none = np.zeros(m + 1, np.int64)
+    rows = Rows(
+        flat.step, flat.block_ptr, _squares(flat.block_ptr), none, none[:0].copy(), np.zeros(0), flat.jac_ptr, flat.jac_idx,
+        flat.jac_val, np.zeros((m, LAW_COLUMNS)),
+    )  # fmt: skip
+    _fill_laws(flat, rows)
+    for i in range(m):
+        rows.law[i, MOBILITY] = A[i, i]
     _fill_scales(rows)
     return rows
 

@@ -73,14 +73,14 @@ def _factor_tree(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
         for e in range(ptr[j + 1] - ptr[j]):
             idx[ptr[j] + e], val[ptr[j] + e] = nv - 1 - mass_idx[last - e], mass_val[last - e]
     for j in range(nv):
-        lo, hi = ptr[j], ptr[j + 1]
+        lo, hi = np.uint64(ptr[j]), np.uint64(ptr[j + 1])  # without sign: see mobility.py
         val[lo] = np.sqrt(val[lo])
-        for e in range(lo + 1, hi):
+        for e in range(lo + np.uint64(1), hi):
             val[e] /= val[lo]
-        for e in range(lo + 1, hi):
-            shift = ptr[idx[e]] - e
-            for t in range(e, hi):
-                val[shift + t] -= val[e] * val[t]
+        for e in range(lo + np.uint64(1), hi):
+            other, l = np.uint64(ptr[idx[e]]), val[e]
+            for t in range(hi - e):
+                val[other + t] -= l * val[e + t]
     return Inertia(ptr, idx, val, parent, mass_ptr, mass_idx, mass_val)
 
 

@@ -16,7 +16,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import checked
-from pliant.systems.mujoco_solve import Answer
+from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_step import Stepper, check_finite
 
 _log = logging.getLogger("pliant")
@@ -32,12 +32,12 @@ class Stats:
     factorizations: int = 0
     worst_residual: float = 0.0
 
-    def count(self, answer: Answer) -> None:
+    def count(self, status: Status, residual: float, iterations: int, factorizations: int) -> None:
         self.steps += 1
-        self.statuses[answer.status] += 1
-        self.iterations += answer.iterations
-        self.factorizations += answer.factorizations
-        self.worst_residual = max(self.worst_residual, answer.residual)
+        self.statuses[status] += 1
+        self.iterations += iterations
+        self.factorizations += factorizations
+        self.worst_residual = max(self.worst_residual, residual)
 
 
 _steppers: Kept[dict[Any, Stepper]] = Kept()
@@ -59,9 +59,14 @@ def mj_step(
     "geom:", "body:", "joint:", "tendon:", "equality:". solver: `Coulomb()`, the default, or `Convex()`.
     compliance: "materials", or "model" for the springs that the model's solref stands for.
     """
-    stepper = _stepper(model, materials, compliance)
+    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     for _ in range(_count(nstep)):
         with stepper.lock:
+            done = stepper.go_directly(model, data, solver, advance=True)
+            if done is not None:
+                residual, iterations, factorizations = done.tolist()
+                _stats.of(data, Stats).count(Status.SOLVED, residual, int(iterations), int(factorizations))
+                continue
             stepper.refresh(model, data)
             _forward(stepper, model, data, solver)
             stepper.advance(model, data)
@@ -84,7 +89,7 @@ def mj_step2(
     compliance: str = "materials",
 ) -> None:
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
-    stepper = _stepper(model, materials, compliance)
+    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
         stepper.refresh(model, data)
         _forward(stepper, model, data, solver, control=False)
@@ -100,10 +105,11 @@ def mj_forward(
     compliance: str = "materials",
 ) -> None:
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
-    stepper = _stepper(model, materials, compliance)
+    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        stepper.refresh(model, data)
-        _forward(stepper, model, data, solver, steps=False)
+        if stepper.go_directly(model, data, solver, advance=False) is None:
+            stepper.refresh(model, data)
+            _forward(stepper, model, data, solver, steps=False)
 
 
 def stats(data: Any) -> Stats:
@@ -124,10 +130,8 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
 
 
 def _forward(
-    stepper: Stepper, model: Any, data: Any, solver: Formulation | None, *, control: bool = True, steps: bool = True
+    stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, steps: bool = True
 ) -> None:
-    if not isinstance(solver, Formulation | None):
-        raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
     answer = stepper.forward(model, data, solver, control=control)
     if answer.status is Status.NON_FINITE:
         raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
@@ -136,7 +140,15 @@ def _forward(
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
-    counted.count(answer)
+    counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations)
+
+
+def _checked(solver: Formulation | None) -> Formulation:
+    if solver is None:
+        return DEFAULT
+    if not isinstance(solver, Formulation):
+        raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
+    return solver
 
 
 def _count(nstep: int) -> int:

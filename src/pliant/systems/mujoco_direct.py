@@ -1,22 +1,26 @@
-"""The usual step in three compiled calls, between MuJoCo's own: `look_ahead`, `solve_at`, `write_at`.
+"""The usual step in one compiled call: `forward_at`, and `mj_Euler` after it.
 
-They do what `Reach.cover`, `Stepper.assemble` and `Stepper.solve`, `write_smooth` and `write_rows` do, with the same
-kernels, and read and write MuJoCo's memory where it lies. Whatever is not usual is left to those.
+It does what `Stepper.evaluate`, `assemble`, `solve` and `_write` do, with the same kernels and the same functions of
+MuJoCo, and reads and writes MuJoCo's memory where it lies. Whatever is not usual is left to those.
 """
+
+from typing import Final
 
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs
+from pliant._intrinsics import floats, ints, longs, octets
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_kinds import LIMIT_JOINT
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_layout import (
     ADHESION,
+    ARENA,
     COLIND,
     CONTACTS,
     DIM,
     DIST,
+    ENERGY_DONE,
     EXCLUDE,
     FORCE,
     FRICTION,
@@ -30,16 +34,39 @@ from pliant.systems.mujoco_layout import (
     NCON,
     NEFC,
     POS,
+    POST_DONE,
     ROWADR,
     ROWNNZ,
     SIZE,
     STATE,
     TYPE,
+    USED,
+)
+from pliant.systems.mujoco_native import (
+    collision,
+    euler,
+    factor_m,
+    fwd_acceleration,
+    fwd_actuation,
+    fwd_kinematics,
+    fwd_velocity,
+    island,
+    make_constraint,
+    make_m,
+    mul_jac_t_vec,
+    project,
+    reference,
+    sensor_acc,
+    sensor_pos,
+    sensor_vel,
+    solve_m,
+    transmission,
 )
 from pliant.systems.mujoco_reach import is_long, outruns, widen, widen_limits
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, Touch
 from pliant.systems.mujoco_site import (
     APPLIED,
+    BASE,
     BIAS,
     BODY_MARGIN,
     CDOF,
@@ -48,6 +75,7 @@ from pliant.systems.mujoco_site import (
     CTRL,
     DAMPER,
     DAMPING,
+    ENERGY,
     GEOM_GAP,
     JOINT_MARGIN,
     LAWS,
@@ -69,6 +97,7 @@ from pliant.systems.mujoco_site import (
     QPOS,
     QVEL,
     RADIUS,
+    ROOM,
     SHIFT,
     SMOOTH,
     SPEED,
@@ -85,7 +114,9 @@ from pliant.systems.mujoco_site import (
     WAY,
     XMAT,
     XPOS,
+    Fixed,
     bodies_at,
+    fixed_at,
     indices,
     limits_at,
     mass_at,
@@ -96,10 +127,98 @@ from pliant.systems.mujoco_site import (
 )
 from pliant.systems.mujoco_solve import attempt
 from pliant.systems.mujoco_spin import spin
+from pliant.systems.mujoco_twin import are_same
 from pliant.systems.mujoco_write import transfer
 
-# What `solve_at` returns.
-UNUSUAL, SOLVED, TURNED = 0, 1, 2
+# What `forward_at` returns: it is not for this step; it found no answer; one; one, and bodies turn. The last is for
+# `solve_at` alone: with this answer the step goes further than is covered.
+OTHERWISE, UNUSUAL, SOLVED, TURNED, OUTRUN = range(5)
+LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
+
+
+@kernel
+def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
+    """Forces and accelerations at the present state. advance: also the step, unless bodies turn."""
+    fixed, data, room = fixed_at(table), table[BASE], table[ROOM]
+    where, model, twin = fixed.where, fixed.user, fixed.own
+    used, arena = longs(data + where[USED], 1)[0], longs(data + where[ARENA], 1)[0]
+    if used == 0 or 2 * used > arena or _has_callbacks(fixed.callbacks):
+        return OTHERWISE
+    if not are_same(fixed.pairs) or not is_finite(table):
+        return OTHERWISE
+    octets(data + where[ENERGY_DONE], 1)[0] = 0
+    energy = numbers(table, ENERGY)
+    energy[0] = energy[1] = 0.0
+    fwd_kinematics(twin, data)
+    look_ahead(fixed, table, False)
+    make_m(twin, data)
+    factor_m(twin, data)
+    collision(twin, data)
+    if ints(data + where[NCON], 1)[0] > room:
+        return OTHERWISE
+    open_at(table, data, where)
+    make_constraint(twin, data)
+    transmission(twin, data)
+    if fixed.sensors:
+        sensor_pos(model, data)
+    fwd_velocity(model, data)
+    if fixed.sensors:
+        sensor_vel(model, data)
+    fwd_actuation(model, data)
+    fwd_acceleration(model, data)
+    found = _find(fixed, table, data, lift, goal)
+    if found < SOLVED:
+        return found
+    octets(data + where[POST_DONE], 1)[0] = 0
+    if fixed.sensors:
+        sensor_acc(model, data)
+    if advance and found == SOLVED:
+        euler(twin, data)
+    return found
+
+
+@kernel
+def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int:
+    """Solve, look again for what the answer brings within reach, and write it."""
+    where, model, twin = fixed.where, fixed.user, fixed.own
+    rows, found = 0, OUTRUN
+    for look in range(LOOKS + 1):
+        if look > 0:
+            look_ahead(fixed, table, True)
+            collision(twin, data)
+            if ints(data + where[NCON], 1)[0] > table[ROOM]:
+                return OTHERWISE
+            open_at(table, data, where)
+            make_constraint(twin, data)
+        rows = ints(data + where[NEFC], 1)[0]
+        if rows > table[ROOM]:
+            return OTHERWISE
+        found = solve_at(fixed, table, data, look == LOOKS, lift, goal)
+        if found != OUTRUN:
+            break
+    if found == UNUSUAL:
+        return UNUSUAL
+    cone = ints(fixed.cone_at, 1)
+    elliptic, cone[0] = cone[0], fixed.cone
+    make_constraint(twin, data)
+    cone[0] = elliptic
+    island(model, data)
+    project(model, data)
+    reference(model, data)
+    write_at(table, data, where, fixed.step, rows, fixed.implicit, found == TURNED)
+    if rows and ints(data + where[NEFC], 1)[0]:
+        mul_jac_t_vec(model, data, table[2 * CONSTRAINT], longs(data + where[FORCE], 1)[0])
+    if fixed.implicit or found == TURNED:
+        solve_m(model, data, table[2 * QACC_SMOOTH], table[2 * SMOOTH], np.int32(1))
+    return found
+
+
+@kernel
+def _has_callbacks(callbacks: Ints) -> bool:
+    for k in range(callbacks.shape[1]):
+        if longs(callbacks[0, k], 1)[0] != callbacks[1, k]:
+            return True
+    return False
 
 
 @kernel
@@ -113,17 +232,22 @@ def is_finite(table: Ints) -> bool:
 
 
 @kernel
-def look_ahead(table: Ints, h: float, fall: float, fixed: bool) -> None:
-    """Gaps and margins that cover the way of the step at the speeds of its start; after kinematics."""
-    qvel, speed = numbers(table, QVEL), numbers(table, SPEED)
-    for g in range(speed.size):
-        speed[g] = 0.0
+def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
+    """Gaps and margins that cover the way of the step at the speeds of its start, or again, also at those found."""
+    qvel, speed, v = numbers(table, QVEL), numbers(table, SPEED), numbers(table, VELOCITY)
+    faster = np.empty(v.size)
+    for j in range(v.size):
+        faster[j] = max(abs(qvel[j]), abs(v[j])) if again else qvel[j]
+    if not again:
+        for g in range(speed.size):
+            speed[g] = 0.0
     widen(
-        h, tree_at(table), vectors(table, CDOF, 6), vectors(table, COM, 3), vectors(table, XPOS, 3), qvel,
-        numbers(table, MOVING), fall, numbers(table, USER_GAP), numbers(table, MODEL), numbers(table, USER_PAIR), fixed,
-        speed, numbers(table, GEOM_GAP), numbers(table, PAIR_GAP), numbers(table, BODY_MARGIN), numbers(table, WAY),
+        fixed.step, tree_at(table), vectors(table, CDOF, 6), vectors(table, COM, 3), vectors(table, XPOS, 3),
+        v if again else qvel, numbers(table, MOVING), fixed.fall, numbers(table, USER_GAP), numbers(table, MODEL),
+        numbers(table, USER_PAIR), fixed.stiff_gaps, speed, numbers(table, GEOM_GAP), numbers(table, PAIR_GAP),
+        numbers(table, BODY_MARGIN), numbers(table, WAY),
     )  # fmt: skip
-    widen_limits(h, limits_at(table), qvel, numbers(table, USER_JOINT), numbers(table, JOINT_MARGIN))
+    widen_limits(fixed.step, limits_at(table), faster, numbers(table, USER_JOINT), numbers(table, JOINT_MARGIN))
 
 
 @kernel
@@ -141,10 +265,10 @@ def open_at(table: Ints, base: int, where: Ints) -> int:
 
 
 @kernel
-def solve_at(
-    table: Ints, base: int, where: Ints, h: float, sparse: bool, implicit: bool, lift: float, goal: float
-) -> int:
-    """Solve the step; then drop contacts that do nothing, and set the margins of limits for the user's rows."""
+def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float) -> int:
+    """Solve the step; then drop contacts that do nothing, and set the margins of limits for the user's rows. last: do
+    not look further."""
+    h, where, implicit = fixed.step, fixed.where, fixed.implicit
     velocity, force, f = numbers(table, VELOCITY), numbers(table, OLD_FORCE), numbers(table, SMOOTH).copy()
     qvel, warm, K = numbers(table, QVEL), numbers(table, WARM), numbers(table, STIFFNESS)
     push, shift = numbers(table, PUSH), numbers(table, SHIFT)
@@ -158,7 +282,7 @@ def solve_at(
         for j in range(qvel.size):
             f[j] += push[j]
     touch, pair, head = _touching(base, where)
-    efc = _rows(table, base, where, sparse, qvel.size, pair)
+    efc = _rows(table, base, where, fixed.sparse, qvel.size, pair)
     none = np.zeros(0, np.int64)
     extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
     good, v, found = attempt(
@@ -168,6 +292,8 @@ def solve_at(
         return UNUSUAL
     for j in range(v.size):
         velocity[j] = v[j]
+    if not last and _goes_further(table, h, v):
+        return OUTRUN
     for i in range(found.size):
         force[i] = found[i]
     _drop(table, base, where, found)
@@ -221,7 +347,7 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, pair: np.n
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
-    """Whether the step is as it seems: velocities are numbers, open contacts with a force are near, nothing else is."""
+    """Whether velocities are numbers, and open contacts with a force are near."""
     total = 0.0
     for x in v:
         total += 0.0 * x
@@ -231,7 +357,12 @@ def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, 
     for c in range(head.size):
         if open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
             return False
-    return not outruns(
+    return True
+
+
+@kernel
+def _goes_further(table: Ints, h: float, v: Array) -> bool:
+    return outruns(
         h, tree_at(table), limits_at(table), vectors(table, CDOF, 6), vectors(table, COM, 3), vectors(table, XPOS, 3),
         numbers(table, QPOS), v, numbers(table, MOVING), numbers(table, WAY), numbers(table, JOINT_MARGIN),
     )  # fmt: skip

@@ -13,6 +13,9 @@ class Kept(Generic[T]):
     def __init__(self) -> None:
         self._values: dict[int, T] = {}
 
+    def get(self, owner: Any) -> T | None:
+        return self._values.get(id(owner))
+
     def of(self, owner: Any, make: Callable[[], T]) -> T:
         """The value of this owner, made at first."""
         key = id(owner)

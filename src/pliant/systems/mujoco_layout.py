@@ -19,7 +19,8 @@ from pliant.systems.mujoco_door import mujoco
 
 _log = logging.getLogger("pliant")
 
-NUMBERS: Final = ("ncon", "nefc")
+NUMBERS: Final = ("ncon", "nefc", "narena", "maxuse_arena", "flg_energypos", "flg_rnepost")
+KINDS: Final = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_bool, ctypes.c_bool)
 POINTERS: Final = (
     "contact", "efc_type", "efc_id", "efc_J", "efc_J_rownnz", "efc_J_rowadr", "efc_J_colind", "efc_pos", "efc_margin",
     "efc_frictionloss", "efc_state", "efc_force",
@@ -28,9 +29,9 @@ CONTACT: Final = ("dist", "includemargin", "friction", "adhesion", "dim", "geom"
 
 # Places in the array that `layout` gives: offsets in MjData, the size of a contact, offsets in it.
 (
-    NCON, NEFC, CONTACTS, TYPE, ID, JACOBIAN, ROWNNZ, ROWADR, COLIND, POS, MARGIN, LOSS, STATE, FORCE,
+    NCON, NEFC, ARENA, USED, ENERGY_DONE, POST_DONE, CONTACTS, TYPE, ID, JACOBIAN, ROWNNZ, ROWADR, COLIND, POS, MARGIN, LOSS, STATE, FORCE,
     SIZE, DIST, INCLUDE, FRICTION, ADHESION, DIM, GEOM, EXCLUDE, HEAD,
-) = range(23)  # fmt: skip
+) = range(27)  # fmt: skip
 
 PROBE: Final = """
 <mujoco>
@@ -66,8 +67,10 @@ def _difference(found: Ints) -> str:
     data = mj.MjData(model)
     mj.mj_forward(model, data)
     base = data._address
-    for name, offset in zip(NUMBERS, found, strict=False):
-        if ctypes.c_int.from_address(base + int(offset)).value != getattr(data, name) or not getattr(data, name):
+    mj.mj_energyPos(model, data)
+    mj.mj_rnePostConstraint(model, data)
+    for name, kind, offset in zip(NUMBERS, KINDS, found, strict=False):
+        if kind.from_address(base + int(offset)).value != getattr(data, name) or not getattr(data, name):
             return name
     there = {name: _address(getattr(data, name)) for name in POINTERS[1:]}
     there["contact"] = _address(data.contact.dist)

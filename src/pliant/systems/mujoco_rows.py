@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL, Flat
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import (
     DAMPING,
@@ -142,49 +142,61 @@ def _by_reference(twin: Any, data: Any, laws: Laws, efc: Efc) -> None:
 @kernel
 def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra) -> Flat:
     """shift: (nv,), what the velocity over the step differs by from that at its end, on bodies that turn freely."""
-    nv, m, k = v0.size, efc.type.size, extra.table.shape[0]
-    mass_ptr, mass_idx, mass_val = _mass(mass)
-    jac_ptr, jac_idx, jac_val = _jacobian(nv, efc, touch, extra)
-    n = m + k
+    inertia = whole_mass(mass)
+    every = np.ones(efc.type.size + extra.table.shape[0], np.int64)
+    return make_part(h, inertia[0], inertia[1], inertia[2], v0, f, shift, efc, touch, extra, every)
+
+
+@kernel
+def make_part(
+    h: float, mass_ptr: Ints, mass_idx: Ints, mass_val: Array, v0: Array, f: Array, shift: Array,
+    efc: Efc, touch: Touch, extra: Extra, chosen: Ints,
+) -> Flat:  # fmt: skip
+    """The step with some of its rows alone, whole blocks of them: 1 in chosen, (m,)."""
+    m, k, n = efc.type.size, extra.table.shape[0], 0
+    for i in range(m + k):
+        n += chosen[i]
+    jac_ptr, jac_idx, jac_val = _jacobian(v0.size, efc, touch, extra, chosen, n)
     kind = np.zeros(n, np.int64)
     value, offset, K, B = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     exponent, dissipation = np.ones(n), np.zeros(n)
     lower, upper, mu = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
     block_ptr = np.zeros(n + 1, np.int64)
-    blocks, i = 0, 0
+    blocks, r, i = 0, 0, 0  # row r of the part is row i of MuJoCo's
     while i < m:
         t = efc.type[i]
-        size = 1
-        offset[i] = efc.offset[i]
-        K[i], B[i] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
+        size = touch.dim[efc.id[i]] if t == ELLIPTIC else 1
+        if not chosen[i]:
+            i += size
+            continue
+        offset[r] = efc.offset[i]
+        K[r], B[r] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
         if t == EQUALITY:
-            kind[i], value[i] = BILATERAL, efc.pos[i]
+            kind[r], value[r] = BILATERAL, efc.pos[i]
         elif t in (FRICTION_DOF, FRICTION_TENDON):
-            kind[i], lower[i], upper[i] = CLIPPED, -efc.friction[i], efc.friction[i]
+            kind[r], lower[r], upper[r] = CLIPPED, -efc.friction[i], efc.friction[i]
         else:
-            kind[i], value[i], lower[i] = UNILATERAL, efc.pos[i] - efc.margin[i], 0.0
+            kind[r], value[r], lower[r] = UNILATERAL, row_gap(efc, touch, i), 0.0
         if t in (FRICTIONLESS, ELLIPTIC):
-            c = efc.id[i]
-            exponent[i], dissipation[i] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
-            if touch.adhesion[c] > 0.0 and K[i] > 0.0:
-                value[i] -= (touch.adhesion[c] / K[i]) ** (1.0 / exponent[i])  # what it pulls does not press in
-            if t == ELLIPTIC:
-                size = touch.dim[c]
-                kind[i] = NORMAL
-                for j in range(1, size):
-                    kind[i + j], K[i + j], mu[i + j] = TANGENT, np.inf, touch.friction[c, j - 1]
-                    offset[i + j] = efc.offset[i + j]
+            exponent[r], dissipation[r] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
+        if t == ELLIPTIC:
+            kind[r] = NORMAL
+            for j in range(1, size):
+                kind[r + j], K[r + j], mu[r + j] = TANGENT, np.inf, touch.friction[efc.id[i], j - 1]
+                offset[r + j] = efc.offset[i + j]
         i += size
+        r += size
         blocks += 1
-        block_ptr[blocks] = i
+        block_ptr[blocks] = r
     for e in range(k):
-        i = m + e
-        kind[i] = int(extra.table[e, EXTRA_KIND])
-        K[i], B[i] = extra.table[e, EXTRA_STIFFNESS], extra.table[e, EXTRA_DAMPING]
-        value[i], offset[i] = extra.table[e, EXTRA_VALUE], extra.table[e, EXTRA_OFFSET]
-        lower[i], upper[i] = extra.table[e, EXTRA_LOWER], extra.table[e, EXTRA_UPPER]
-        blocks += 1
-        block_ptr[blocks] = i + 1
+        if chosen[m + e]:
+            kind[r] = int(extra.table[e, EXTRA_KIND])
+            K[r], B[r] = extra.table[e, EXTRA_STIFFNESS], extra.table[e, EXTRA_DAMPING]
+            value[r], offset[r] = extra.table[e, EXTRA_VALUE], extra.table[e, EXTRA_OFFSET]
+            lower[r], upper[r] = extra.table[e, EXTRA_LOWER], extra.table[e, EXTRA_UPPER]
+            r += 1
+            blocks += 1
+            block_ptr[blocks] = r
     for i in range(n):
         if jac_ptr[i] == jac_ptr[i + 1]:
             mu[i] = 0.0  # nothing that friction could hold
@@ -198,7 +210,19 @@ def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc,
 
 
 @kernel
-def _mass(mass: Mass) -> tuple[np.ndarray, np.ndarray, Array]:
+def row_gap(efc: Efc, touch: Touch, i: int) -> float:
+    """How far a limit or a contact is from pushing."""
+    gap = efc.pos[i] - efc.margin[i]
+    if efc.type[i] in (FRICTIONLESS, ELLIPTIC):
+        pull, K = touch.adhesion[efc.id[i]], efc.law[i, STIFFNESS]
+        if pull > 0.0 and K > 0.0:
+            gap -= (pull / K) ** (1.0 / efc.law[i, EXPONENT])  # what it pulls does not press in
+    return gap
+
+
+@kernel
+def whole_mass(mass: Mass) -> tuple[Ints, Ints, Array]:
+    """M, all of it, in CSR."""
     nv = mass.more.size
     ptr, idx, val = np.zeros(nv + 1, np.int64), np.zeros(mass.colind.size, np.int64), np.zeros(mass.colind.size)
     at = 0
@@ -213,35 +237,54 @@ def _mass(mass: Mass) -> tuple[np.ndarray, np.ndarray, Array]:
 
 
 @kernel
-def _jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra) -> tuple[np.ndarray, np.ndarray, Array]:
+def _jacobian(
+    nv: int, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, n: int
+) -> tuple[Ints, Ints, Array]:
     """G in CSR without zeros, and without entries that are the rounding of what should be zero: a row that consisted of
     them would take enormous forces for what moves nothing."""
     m, k = efc.type.size, extra.table.shape[0]
     sparse = efc.rownnz.size > 0
-    ptr = np.zeros(m + k + 1, np.int64)
-    idx, val = np.zeros(efc.J.size + extra.val.size, np.int64), np.zeros(efc.J.size + extra.val.size)
-    at, i = 0, 0
+    ptr = np.zeros(n + 1, np.int64)
+    room = (efc.J.size if sparse else n * nv) + extra.val.size + 1
+    idx, val = np.empty(room, np.int64), np.empty(room)
+    at, r, i = 0, 0, 0
     while i < m:
         size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
-        least = 0.0
-        for j in range(i, i + size):
-            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
-            for e in range(start, start + count):
-                least = max(least, NOISE * abs(efc.J[e]))
-        for j in range(i, i + size):
-            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
-            for e in range(count):
-                x = efc.J[start + e]
-                if abs(x) > least:
-                    idx[at] = efc.colind[start + e] if sparse else e
-                    val[at] = x
-                    at += 1
-            ptr[j + 1] = at
+        if chosen[i]:
+            largest = 0.0
+            for j in range(i, i + size):
+                start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+                for e in range(start, start + count):
+                    largest = max(largest, abs(efc.J[e]))
+            for j in range(i, i + size):
+                start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+                for e in range(count):  # written in any case: there is no guessing which entries count
+                    x = efc.J[start + e]
+                    idx[at], val[at] = efc.colind[start + e] if sparse else e, x
+                    at += 1 if abs(x) > NOISE * largest else 0
+                r += 1
+                ptr[r] = at
         i += size
     for i in range(k):
-        for e in range(extra.ptr[i], extra.ptr[i + 1]):
-            if extra.val[e] != 0.0:
-                idx[at], val[at] = extra.idx[e], extra.val[e]
-                at += 1
-        ptr[m + i + 1] = at
+        if chosen[m + i]:
+            for e in range(extra.ptr[i], extra.ptr[i + 1]):
+                if extra.val[e] != 0.0:
+                    idx[at], val[at] = extra.idx[e], extra.val[e]
+                    at += 1
+            r += 1
+            ptr[r] = at
     return ptr, idx[:at].copy(), val[:at].copy()
+
+
+@kernel
+def row_rates(efc: Efc, i: int, a: Array, b: Array, c: Array) -> tuple[float, float, float]:
+    """G a, G b and G c of one of MuJoCo's rows."""
+    x = y = z = 0.0
+    sparse, nv = efc.rownnz.size > 0, a.size
+    start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
+    for e in range(count):
+        g, j = efc.J[start + e], efc.colind[start + e] if sparse else e
+        x += g * a[j]
+        y += g * b[j]
+        z += g * c[j]
+    return x, y, z

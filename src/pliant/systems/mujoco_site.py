@@ -6,7 +6,7 @@ MjModel and MjData as long as these, those of a Stepper until the model changes.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,61 +19,75 @@ from pliant.systems.mujoco_spin import Bodies
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
 TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 27, 35
-MODEL, TWIN, DATA, STEP = 38, 39, 44, 63
+MODEL, TWIN, DATA, STEP = 38, 39, 44, 64
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, MODEL)
 GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 (
     QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS, PASSIVE,
-    SPRING, DAMPER, CONSTRAINT,
+    SPRING, DAMPER, CONSTRAINT, ENERGY,
 ) = range(DATA, STEP)  # fmt: skip
-OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY = range(STEP, STEP + 11)
-ENTRIES: Final = STEP + 11
+(
+    OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
+    PAIRS, REALS,
+) = range(STEP, STEP + 15)  # fmt: skip
+# Single numbers, which follow after the addresses and sizes of the entries.
+ENTRIES: Final = STEP + 15
+BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
 
 DATA_NAMES: Final = (
     "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "xmat", "M",
     "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring", "qfrc_damper",
-    "qfrc_constraint",
+    "qfrc_constraint", "energy",
 )  # fmt: skip
 TWIN_NAMES: Final = ("geom_gap", "pair_gap", "body_margin", "jnt_margin", "tendon_margin")
 
 
-class Site:
-    """table: (2 * ENTRIES,) of addresses and sizes. base: the address of the data."""
+class Fixed(NamedTuple):
+    """What does not change from step to step, but with the model."""
 
-    def __init__(self, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
+    step: float  # h
+    fall: float  # what a body gains by its weight [m/s]
+    stiff_gaps: bool  # gaps do not follow the speeds
+    sparse: bool  # Jacobians are
+    implicit: bool  # joints have springs or dampers
+    sensors: bool
+    cone: int  # the user's
+    cone_at: int  # where the twin's is
+    user: int  # address of the user's model
+    own: int  # of its twin
+    where: Ints  # see mujoco_layout
+    callbacks: Ints  # see mujoco_native
+    pairs: Ints  # see mujoco_twin
+
+
+class Site:
+    """table: addresses and sizes of arrays, then single numbers."""
+
+    def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
         """stepper: the arrays of the groups from TREE to JOINTS."""
-        self.base = int(data._address)
-        self.table = np.zeros(2 * ENTRIES, np.int64)
+        self.table = np.zeros(OWN + 1, np.int64)
+        self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:10]
         self.velocity, self.shift, self.tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
-        self._kept = (*stepper, np.zeros(model.nv))
+        self._kept = (*stepper, fixed, np.zeros(model.nv), np.array(fixed[:2]))
         entries = [*stepper, model.geom_margin]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
-        self._enter(VELOCITY, self.velocity)
-        self._enter(PUSH, self._kept[-1])
-        self._enter(SHIFT, self.shift)
-        self._enter(TALLY, self.tally)
-        self._rows: tuple[np.ndarray, ...] = ()
-        self.open = np.zeros(0, np.int64)
-        self._number = self.open
-        self.rows = 0
-        self.make_room(64, 16)
+        last = self.velocity, self._kept[-2], self.shift, self.tally, *fixed[10:], self._kept[-1]
+        for k, array in enumerate(last):
+            self._enter(VELOCITY + k, array)
+        self.make_room(64)
 
-    def make_room(self, rows: int, contacts: int) -> None:
-        """For so many rows and contacts, at least."""
-        if rows > self.rows:
-            self.rows = 2 * rows
-            whole, real = (np.zeros(self.rows, kind) for kind in (np.int32, np.float64))
-            self._rows = whole, whole.copy(), real, real.copy(), real.copy()
-            for k, array in enumerate(self._rows):
-                self._enter(OLD_TYPE + k, array)
-        if contacts > len(self.open):
-            self.open, self._number = np.zeros(2 * contacts, np.int64), np.zeros(2 * contacts, np.int64)
-            self._enter(OPEN, self.open)
-            self._enter(NUMBER, self._number)
+    def make_room(self, size: int) -> None:
+        """For so many rows, and so many contacts."""
+        self.table[ROOM] = size
+        whole, real = (np.zeros(size, kind) for kind in (np.int32, np.float64))
+        self.open = np.zeros(size, np.int64)
+        self._rows = whole, whole.copy(), real, real.copy(), real.copy(), self.open, self.open.copy()
+        for k, array in enumerate(self._rows):
+            self._enter(OLD_TYPE + k, array)
 
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:
@@ -137,4 +151,15 @@ def bodies_at(table: Ints) -> Bodies:
         wholes(table, BODIES), wholes(table, BODIES + 1), numbers(table, BODIES + 2),
         numbers(table, BODIES + 3).reshape((n, 3, 3)), numbers(table, BODIES + 4).reshape((n, 3, 3)),
         vectors(table, BODIES + 5, 3),
+    )  # fmt: skip
+
+
+@kernel
+def fixed_at(table: Ints) -> Fixed:
+    reals = numbers(table, REALS)
+    return Fixed(
+        reals[0], reals[1], table[STIFF_GAPS] != 0, table[SPARSE] != 0, table[IMPLICIT] != 0, table[SENSORS] != 0,
+        table[CONE], table[CONE_AT], table[USER], table[OWN], wholes(table, WHERE),
+        wholes(table, CALLBACKS).reshape((2, table[2 * CALLBACKS + 1] // 2)),
+        wholes(table, PAIRS).reshape((table[2 * PAIRS + 1] // 3, 3)),
     )  # fmt: skip

@@ -17,11 +17,23 @@ from pliant.solvers.driver import solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK, quick
 from pliant.solvers.whiten import factor_inertia, free_gain
-from pliant.systems.mujoco_rows import Efc, Extra, Mass, Touch, make_flat
+from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
+from pliant.systems.mujoco_rows import (
+    Efc,
+    Extra,
+    Mass,
+    Touch,
+    make_flat,
+    make_part,
+    row_gap,
+    row_rates,
+    whole_mass,
+)
 
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
+WIDER: Final = 2  # times that rows are left out
 
 
 class Answer(NamedTuple):
@@ -96,109 +108,74 @@ def attempt(
 ) -> tuple[bool, Array, Array]:  # fmt: skip
     """(whether this is the answer, velocity, force): the usual step in one compiled call.
 
-    Rows that are open and far from closing are left out at first; if one does close, all take part.
+    Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
     """
-    flat = make_flat(h, mass, v0, f, shift, efc, touch, extra)
-    velocity, force = np.empty(v0.size), np.zeros(flat.kind.size)
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    m, velocity = efc.type.size + extra.table.shape[0], np.empty(v0.size)
+    force = np.zeros(m)
+    mass_ptr, mass_idx, mass_val = whole_mass(mass)
+    inertia = factor_inertia(mass_ptr, mass_idx, mass_val)
     push = free_gain(inertia, h, f)
-    kept = _near(flat, push, guess)
-    if kept.size < flat.kind.size:
-        part = _selected(flat, kept)
-        some = np.zeros(kept.size)
-        if quick(part, inertia, push, guess, lift, goal, some, velocity, tally):
-            for i in range(kept.size):
-                force[kept[i]] = some[i]
-            if not _closes(flat, velocity, force):
-                return not gains(flat, velocity, force), velocity, force
-        for i in range(force.size):
-            force[i] = 0.0
-    good = quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
-    return good and not gains(flat, velocity, force), velocity, force
+    near = _near(h, efc, touch, m, v0, shift, push, guess)
+    for again in range(WIDER + 1):
+        flat = make_part(h, mass_ptr, mass_idx, mass_val, v0, f, shift, efc, touch, extra, near)
+        some = np.zeros(flat.kind.size)
+        good = quick(flat, inertia, push, guess, lift, goal, some, velocity, tally)
+        if again < WIDER and some.size < m and (not good or _closes(h, efc, touch, shift, velocity, near)):
+            if not good or again == WIDER - 1:
+                for i in range(m):
+                    near[i] = 1
+            continue
+        r = 0
+        for i in range(m):
+            if near[i]:
+                force[i] = some[r]
+                r += 1
+        return good and not gains(flat, velocity, some), velocity, force
+    return False, velocity, force
 
 
 @kernel
-def _near(flat: Flat, push: Array, guess: Array) -> Ints:
-    """The rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
-    without what it gains without constraints, and the guess."""
-    kept = np.empty(flat.kind.size, np.int64)
-    count = 0
-    for b in range(flat.block_ptr.size - 1):
-        lo, hi = flat.block_ptr[b], flat.block_ptr[b + 1]
-        near = True
-        if flat.value[lo] > 0.0 and flat.lower[lo] == 0.0:
-            before = free = after = flat.offset[lo]
-            for e in range(flat.jac_ptr[lo], flat.jac_ptr[lo + 1]):
-                j = flat.jac_idx[e]
-                before += flat.jac_val[e] * flat.velocity[j]
-                free += flat.jac_val[e] * (flat.velocity[j] + push[j])
-                after += flat.jac_val[e] * guess[j]
-            near = flat.value[lo] + 2.0 * flat.step * min(before, free, after) < 0.0
-        if near:
-            for i in range(lo, hi):
-                kept[count] = i
-                count += 1
-    return kept[:count].copy()
+def _near(
+    h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array
+) -> Ints:
+    """1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
+    without what it gains without constraints, and the guess. (m,)"""
+    near, i = np.ones(m, np.int64), 0
+    start, without, end = np.empty(v0.size), np.empty(v0.size), np.empty(v0.size)
+    for j in range(v0.size):
+        start[j], end[j] = v0[j] + shift[j], guess[j] + shift[j]
+        without[j] = start[j] + push[j]
+    while i < efc.type.size:
+        size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
+        gap = row_gap(efc, touch, i) if _is_one_sided(efc.type[i]) else 0.0
+        if gap > 0.0:
+            before, free, after = row_rates(efc, i, start, without, end)
+            if gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0:
+                for j in range(i, i + size):
+                    near[j] = 0
+        i += size
+    return near
+
+
+@kernel(inline=True)
+def _is_one_sided(type: int) -> bool:
+    return type in (LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS, ELLIPTIC)
 
 
 @kernel
-def _closes(flat: Flat, v: Array, force: Array) -> bool:
-    """Whether a row that carries no force is pressed in at the end of the step."""
-    for b in range(flat.block_ptr.size - 1):
-        lo = flat.block_ptr[b]
-        if flat.value[lo] > 0.0 and flat.lower[lo] == 0.0 and force[lo] == 0.0:
-            p = flat.offset[lo]
-            for e in range(flat.jac_ptr[lo], flat.jac_ptr[lo + 1]):
-                p += flat.jac_val[e] * v[flat.jac_idx[e]]
-            if flat.value[lo] + flat.step * p < 0.0:
-                return True
-    return False
-
-
-@kernel
-def _selected(flat: Flat, kept: Ints) -> Flat:
-    """The step with these rows alone, whole blocks of them."""
-    n, entries = kept.size, 0
-    for i in kept:
-        entries += flat.jac_ptr[i + 1] - flat.jac_ptr[i]
-    jac_ptr, jac_idx, jac_val = np.zeros(n + 1, np.int64), np.empty(entries, np.int64), np.empty(entries)
-    block_ptr = np.zeros(n + 1, np.int64)
-    at, blocks, b = 0, 0, 0
-    for k in range(n):
-        i = kept[k]
-        while flat.block_ptr[b + 1] <= i:
-            b += 1
-        for e in range(flat.jac_ptr[i], flat.jac_ptr[i + 1]):
-            jac_idx[at], jac_val[at] = flat.jac_idx[e], flat.jac_val[e]
-            at += 1
-        jac_ptr[k + 1] = at
-        if i + 1 == flat.block_ptr[b + 1]:
-            blocks += 1
-            block_ptr[blocks] = k + 1
-    return Flat(
-        flat.step, flat.mass_ptr, flat.mass_idx, flat.mass_val, flat.velocity, flat.force, jac_ptr, jac_idx, jac_val,
-        block_ptr[: blocks + 1].copy(), _ints(flat.kind, kept), _floats(flat.value, kept), _floats(flat.offset, kept),
-        _floats(flat.stiffness, kept), _floats(flat.damping, kept), _floats(flat.exponent, kept),
-        _floats(flat.dissipation, kept), _floats(flat.lower, kept), _floats(flat.upper, kept),
-        _floats(flat.friction, kept), _floats(flat.curvature, kept), _ints(flat.constraint, kept),
-        _ints(flat.ids, kept),
-    )  # fmt: skip
-
-
-@kernel
-def _floats(x: Array, kept: Ints) -> Array:
-    out = np.empty(kept.size)
-    for i in range(kept.size):
-        out[i] = x[kept[i]]
-    return out
-
-
-@kernel
-def _ints(x: Ints, kept: Ints) -> Ints:
-    out = np.empty(kept.size, np.int64)
-    for i in range(kept.size):
-        out[i] = x[kept[i]]
-    return out
+def _closes(h: float, efc: Efc, touch: Touch, shift: Array, v: Array, near: Ints) -> bool:
+    """Whether a row that was left out is pressed in at the end of the step; it is near then, too."""
+    found, i = False, 0
+    while i < efc.type.size:
+        size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
+        if not near[i]:
+            p, more, _ = row_rates(efc, i, v, shift, shift)
+            if row_gap(efc, touch, i) + h * (p + more + efc.offset[i]) < 0.0:
+                found = True
+                for j in range(i, i + size):
+                    near[j] = 1
+        i += size
+    return found
 
 
 @kernel

@@ -16,29 +16,27 @@ from pliant.errors import InputError
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.laws import Law
-from pliant.solution import Status
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
-from pliant.systems.mujoco_direct import TURNED, UNUSUAL, is_finite, look_ahead, open_at, solve_at, write_at
+from pliant.systems.mujoco_direct import LOOKS, SOLVED, TURNED, forward_at
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_layout import layout
+from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import Mass, Rows, read_rows
-from pliant.systems.mujoco_site import Site
+from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import DEFAULT, Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
-from pliant.systems.mujoco_write import make_rows, write_rows, write_smooth
+from pliant.systems.mujoco_write import write_rows, write_smooth
 
 NEVER: Final = 1e30  # [m] a gap that does not close
 BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
-NO_FORCE: Final = np.zeros(0)
-LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
 
 
 class Assembled(NamedTuple):
@@ -92,17 +90,35 @@ class Stepper:
         self._still = np.zeros(model.nv)
         self._shift: Array | None = None  # of the last forward, for the advance
         self._acts = not int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_ACTUATION
-        self._h = float(model.opt.timestep)
-        self._sparse = bool(mujoco().mj_isSparse(self._twin.model))
         self._sites: Kept[Site] = Kept()
-        self._where = layout()
+        self._fixed = self._usual_step(model)
+
+    def _usual_step(self, model: Any) -> Fixed | None:
+        """What compiled steps need to know of the model; None: they are not for it."""
+        where, callbacks, twin = layout(), library(), self._twin
         plain = self._passive.is_plain and self._reach.is_plain and self.laws.is_plain
-        self._usual = plain and self._where is not None and not getattr(model, "flg_surfacevel", 0)
+        if where is None or callbacks is None or not plain or self._energy or getattr(model, "flg_surfacevel", 0):
+            return None
+        return Fixed(
+            float(model.opt.timestep),
+            self._reach.fall,
+            self._reach.fixed,
+            bool(mujoco().mj_isSparse(twin.model)),
+            self._passive.implicit,
+            model.nsensor > 0,
+            int(model.opt.cone),
+            twin.cone_address,
+            int(model._address),
+            int(twin.model._address),
+            where,
+            callbacks,
+            twin.pairs,
+        )
 
     def refresh(self, model: Any, data: Any) -> None:
         """Take over what the user has written; refuse what cannot be stepped."""
         if self._twin.follow() or self._behind:
-            self._behind = True  # until nothing is refused
+            self._behind, self._sites = True, Kept()  # until nothing is refused
             check(model)
             self._derive(model)
             self._behind = False
@@ -112,11 +128,10 @@ class Stepper:
             raise InputError(
                 "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
             )
-        if not is_finite(self._site(model, data).table):
-            check_finite(data)
-
-    def _site(self, model: Any, data: Any) -> Site:
-        return self._sites.of(data, lambda: Site(self._arrays(), model, self._twin.model, data))
+        check_finite(data)
+        if self._fixed is not None:
+            fixed = self._fixed
+            self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._twin.model, data))
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """In the order of the groups of `mujoco_site`."""
@@ -126,28 +141,37 @@ class Stepper:
             laws.geom, laws.joint, laws.tendon, laws.equality, *self._reach.arrays, *passive.arrays,
         )  # fmt: skip
 
-    def forward(self, model: Any, data: Any, solver: Formulation | None, *, control: bool = True) -> Answer:
+    def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
-        solver = DEFAULT if solver is None else solver
-        site = self.evaluate(model, data, control=control)
-        answer = self._solve_directly(model, data, solver, site) if site is not None and takes_quick(solver) else None
-        if answer is None:
-            answer, step = self.solve(model, data, solver, self.assemble(model, data, self.open_contacts(data, site)))
-            self._write(model, data, step, answer)
-            self._shift = step.shift
+        step = self.assemble(model, data, self.evaluate(model, data, control=control))
+        answer, step = self.solve(model, data, solver, step)
+        self._write(model, data, step, answer)
+        self._shift = step.shift
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
         return answer
 
-    def evaluate(self, model: Any, data: Any, *, control: bool) -> Site | None:
-        """Everything but the constraint forces; returns where it lies, if the model is one of the usual ones."""
+    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> Array | None:
+        """The usual step, or only its forces: residual, iterations and factorizations. None: it is not one, or not
+        known to be, and nothing has changed but what follows from the state."""
+        site = self._sites.get(data)
+        if site is None or not takes_quick(solver):
+            return None
+        found = forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance)
+        if found < SOLVED:
+            site.make_room(2 * max(data.nefc, data.ncon, 32))
+            return None
+        if advance and found == TURNED:
+            self._shift = site.shift
+            self.advance(model, data)
+        return site.tally
+
+    def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
+        """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""
         mj = mujoco()
-        site = self._site(model, data) if self._usual else None
-        if site is None:
-            self._reach.cover(model, data)
-            mj.mj_fwdPosition(self._twin.model, data)
-        else:
-            self._find_rows(data, site)
+        self._reach.cover(model, data)
+        mj.mj_fwdPosition(self._twin.model, data)
+        open_ = self._open_contacts(data)
         mj.mj_sensorPos(model, data)
         if self._energy:
             mj.mj_energyPos(model, data)
@@ -162,49 +186,16 @@ class Stepper:
             callback(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
-        return site
+        return open_
 
-    def _find_rows(self, data: Any, site: Site) -> None:
-        """Positions, contacts within reach of the step, and rows for all of them."""
-        mj, twin = mujoco(), self._twin.model
-        mj.mj_kinematics(twin, data)
-        mj.mj_comPos(twin, data)
-        look_ahead(site.table, self._h, self._reach.fall, self._reach.fixed)
-        mj.mj_fwdPosition(twin, data)
-        site.make_room(0, data.ncon)
-        if open_at(site.table, site.base, self._where):
-            mj.mj_makeConstraint(twin, data)
-
-    def open_contacts(self, data: Any, site: Site | None) -> np.ndarray:
-        """Which contacts are beyond their margin, (ncon,) of bool; rows also for them."""
-        if site is not None:
-            return np.asarray(site.open[: data.ncon] != 0)
+    def _open_contacts(self, data: Any) -> np.ndarray:
+        """Rows also for contacts that are open; returns which they are."""
         exclude = data.contact.exclude
         open_ = exclude == 1
         if open_.any():
             exclude[open_] = 0
             mujoco().mj_makeConstraint(self._twin.model, data)
         return np.asarray(open_)
-
-    def _solve_directly(self, model: Any, data: Any, solver: Formulation, site: Site) -> Answer | None:
-        """The usual step: forces and accelerations stand in the data. None: it is not one, and nothing has changed."""
-        mj, where, h, rows, implicit = mujoco(), self._where, self._h, data.nefc, self._passive.implicit
-        site.make_room(rows, 0)
-        found = solve_at(
-            site.table, site.base, where, h, self._sparse, implicit, solver.lift, QUICK * solver.tolerance
-        )
-        if found == UNUSUAL:
-            return None
-        if rows:
-            make_rows(model, self._twin.model, data)
-        write_at(site.table, site.base, where, h, rows, implicit, found == TURNED)
-        if rows and data.nefc:
-            mj.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
-        if implicit or found == TURNED:
-            mj.mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
-        self._shift = site.shift.copy() if found == TURNED else None
-        residual, iterations, factorizations = site.tally.tolist()
-        return Answer(site.velocity, NO_FORCE, Status.SOLVED, residual, int(iterations), int(factorizations))
 
     def assemble(self, model: Any, data: Any, open_: np.ndarray, found: Smooth | None = None) -> Assembled:
         """The step as a flat record."""
@@ -257,7 +248,7 @@ class Stepper:
         self._reach.cover(model, data, v)
         mj.mj_collision(s, data)
         mj.mj_makeConstraint(s, data)
-        open_ = self.open_contacts(data, None)
+        open_ = self._open_contacts(data)
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, open_, step.smooth)
 

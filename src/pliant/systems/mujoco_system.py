@@ -104,8 +104,8 @@ class MujocoSystem:
             getattr(d, name)[:] = getattr(self.data, name)
         d.time, d.qpos[:], d.qvel[:] = time, q, v
         self._stepper.refresh(self.model, d)
-        site = self._stepper.evaluate(self.model, d, control=True)
-        assembled = self._stepper.assemble(self.model, d, self._stepper.open_contacts(d, site))
+        open_ = self._stepper.evaluate(self.model, d, control=True)
+        assembled = self._stepper.assemble(self.model, d, open_)
         # Solved once to know which contacts and limits the step needs: those that it brings within reach itself.
         assembled = self._stepper.solve(self.model, d, DEFAULT, assembled)[1]
         self._kinds = _kinds(assembled)

@@ -40,12 +40,17 @@ class Twin:
         self._spans = [*_arrays(model, self.model), _options(model, self.model)]
         self._kept = [span.theirs.copy() for span in self._spans]
         pairs = zip(self._spans, self._kept, strict=True)
-        self._pairs = np.array([(_address(s.theirs), _address(kept), kept.size) for s, kept in pairs])
+        self.pairs = np.array([(_address(s.theirs), _address(kept), kept.size) for s, kept in pairs])
         self._dress()
+
+    @property
+    def cone_address(self) -> int:
+        layout = struct("mjOption")
+        return _option_address(self.model.opt, layout) + int(layout.cone.offset)
 
     def follow(self) -> bool:
         """Take over what the user has changed since the last time; whether there was anything."""
-        if are_same(self._pairs):
+        if are_same(self.pairs):
             return False
         for span, kept in zip(self._spans, self._kept, strict=True):
             kept[:] = span.ours[:] = span.theirs

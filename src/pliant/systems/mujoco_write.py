@@ -17,7 +17,6 @@ from pliant.systems.mujoco_rows import Rows
 from pliant.systems.mujoco_smooth import Smooth
 
 NO_GAPS: Final = np.zeros(0)
-ELLIPTIC_CONE: Final = 1  # mjCONE_ELLIPTIC
 
 
 @kernel
@@ -110,7 +109,12 @@ def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_
     for i in beyond[(efc.type[beyond] == LIMIT_JOINT) | (efc.type[beyond] == LIMIT_TENDON)]:
         margin = twin.jnt_margin if efc.type[i] == LIMIT_JOINT else twin.tendon_margin
         margin[efc.id[i]] = np.nextafter(efc.pos[i], np.inf)
-    make_rows(model, twin, data)
+    twin.opt.cone = model.opt.cone
+    mj.mj_makeConstraint(twin, data)
+    twin.opt.cone = mj.mjtCone.mjCONE_ELLIPTIC
+    mj.mj_island(model, data)
+    mj.mj_projectConstraint(model, data)
+    mj.mj_referenceConstraint(model, data)
     if not data.nefc:
         return
     transfer(
@@ -118,17 +122,6 @@ def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_
         data.contact.dim.copy(), data.contact.friction.copy(), data.efc_margin, data.efc_state, data.efc_force,
     )  # fmt: skip
     mj.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
-
-
-def make_rows(model: Any, twin: Any, data: Any) -> None:
-    """MuJoCo's rows in the user's layout."""
-    mj, option = mujoco(), twin.opt
-    option.cone = model.opt.cone
-    mj.mj_makeConstraint(twin, data)
-    option.cone = ELLIPTIC_CONE
-    mj.mj_island(model, data)
-    mj.mj_projectConstraint(model, data)
-    mj.mj_referenceConstraint(model, data)
 
 
 def _keep(model: Any, data: Any, force: Array, open_: np.ndarray, reach: Reach) -> np.ndarray:

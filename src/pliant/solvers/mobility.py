@@ -1,0 +1,85 @@
+"""A = G inv(M) G', whole: what a force on one row does to the rate of another.
+
+Indices of inner loops are without sign; those with one could count from the end, which is asked at every access.
+"""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array, Ints
+from pliant.solvers.whiten import Inertia, whiten_rows
+
+FEW = 64  # velocities; with more, rows are seldom coupled to most of them
+
+
+@kernel
+def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> Array:
+    """(m, m), of rows in CSR."""
+    if inertia.parent.size <= FEW:
+        return _of_columns(_whiten_columns(inertia, jac_ptr, jac_idx, jac_val))
+    return _of_rows(inertia.parent.size, *whiten_rows(inertia, jac_ptr, jac_idx, jac_val))
+
+
+@kernel
+def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> Array:
+    """inv(L) G', (nv, m): all rows at once."""
+    nv, m = inertia.parent.size, jac_ptr.size - 1
+    Z = np.zeros((nv, m))
+    for i in range(m):
+        for e in range(jac_ptr[i], jac_ptr[i + 1]):
+            Z[nv - 1 - jac_idx[e], i] = jac_val[e]
+    z, width = Z.reshape(-1), np.uint64(m)
+    for j in range(nv):
+        pivot, here = inertia.val[inertia.ptr[j]], np.uint64(j) * width
+        for i in range(width):
+            z[here + i] /= pivot
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            below, l = np.uint64(inertia.idx[e]) * width, inertia.val[e]
+            for i in range(width):
+                z[below + i] -= l * z[here + i]
+    return Z
+
+
+@kernel
+def _of_columns(Z: Array) -> Array:
+    """Z' Z."""
+    nv, m = np.uint64(Z.shape[0]), np.uint64(Z.shape[1])
+    A = np.zeros((Z.shape[1], Z.shape[1]))
+    a, z = A.reshape(-1), Z.reshape(-1)
+    for j in range(nv):
+        for i in range(m):
+            f = z[j * m + i]
+            for k in range(m):
+                a[i * m + k] += f * z[j * m + k]
+    return A
+
+
+@kernel
+def _of_rows(nv: int, ptr: Ints, idx: Ints, val: Array) -> Array:
+    """Z Z', Z in CSR."""
+    m = ptr.size - 1
+    A, z = np.zeros((m, m)), np.zeros(nv)
+    for i in range(m):
+        for e in range(ptr[i], ptr[i + 1]):
+            z[idx[e]] = val[e]
+        for j in range(i + 1):
+            s = 0.0
+            for e in range(ptr[j], ptr[j + 1]):
+                s += val[e] * z[idx[e]]
+            A[i, j] = s
+            A[j, i] = s
+        for e in range(ptr[i], ptr[i + 1]):
+            z[idx[e]] = 0.0
+    return A
+
+
+@kernel
+def multiply(A: Array, h: float, x: Array, y: Array) -> None:
+    """y := h A x, A symmetric."""
+    a, n = A.reshape(-1), np.uint64(x.size)
+    for i in range(n):
+        y[i] = 0.0
+    for j in range(n):
+        f = h * x[j]
+        for i in range(n):
+            y[i] += a[j * n + i] * f

@@ -1,0 +1,54 @@
+"""MuJoCo's own functions, called from compiled code: between two of them no time is lost.
+
+Its fatal errors, and callbacks in Python that raise, would end the process there. So a step goes this way only while
+the arena is less than half full, and no callback is set; the functions that Python has take the others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite.binding
+import numba
+import numpy as np
+from numba.core import types
+
+from pliant.inputs import Ints
+from pliant.systems.mujoco_door import mujoco
+
+CALLBACKS: Final = ("passive", "control", "contactfilter", "sensor", "time", "act_dyn", "act_gain", "act_bias")
+
+
+def _declare(name: str, arguments: int = 2, *rest: Any) -> Any:
+    return types.ExternalFunction(name, types.void(*[types.int64] * arguments, *rest))
+
+
+fwd_kinematics, make_m, factor_m = _declare("mj_fwdKinematics"), _declare("mj_makeM"), _declare("mj_factorM")
+collision, make_constraint = _declare("mj_collision"), _declare("mj_makeConstraint")
+transmission, island = _declare("mj_transmission"), _declare("mj_island")
+project, reference = _declare("mj_projectConstraint"), _declare("mj_referenceConstraint")
+fwd_velocity, fwd_actuation = _declare("mj_fwdVelocity"), _declare("mj_fwdActuation")
+fwd_acceleration, euler = _declare("mj_fwdAcceleration"), _declare("mj_Euler")
+sensor_pos, sensor_vel, sensor_acc = _declare("mj_sensorPos"), _declare("mj_sensorVel"), _declare("mj_sensorAcc")
+mul_jac_t_vec, solve_m = _declare("mj_mulJacTVec", 4), _declare("mj_solveM", 4, types.int32)
+
+
+@functools.cache
+def library() -> Ints | None:
+    """MuJoCo's library, open to compiled code: where its callbacks lie, and what is there without any from Python,
+    (2, n). None: it is not to be had."""
+    if numba.config.DISABLE_JIT or mujoco().get_mjcb_time() is not None:
+        return None
+    for path in sorted(Path(mujoco().__file__).parent.glob("*mujoco.*")):
+        try:
+            loaded = ctypes.CDLL(str(path))
+            places = [ctypes.c_void_p.in_dll(loaded, f"mjcb_{name}") for name in CALLBACKS]
+        except (OSError, ValueError):
+            continue
+        llvmlite.binding.load_library_permanently(str(path))
+        clock = places[CALLBACKS.index("time")].value or 0  # one of MuJoCo's own
+        return np.array([[ctypes.addressof(p) for p in places], [clock * (n == "time") for n in CALLBACKS]])
+    return None
