@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
-    from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2, stats
+    from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
     from pliant.systems.mujoco_patch import patch_mujoco
     from pliant.systems.mujoco_system import MujocoSystem, load
     from pliant.trajectory import Trajectory
@@ -60,7 +60,7 @@ _HOME = {
     "patch_mujoco": "systems.mujoco_patch",
     "simulate": "simulate",
     "solve": "solvers.driver",
-    "stats": "systems.mujoco_calls",
+    "stats": "systems.mujoco_stats",
     "step": "step",
 }
 

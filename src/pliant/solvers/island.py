@@ -30,7 +30,7 @@ from pliant.solvers.rows import (
     whitened_impulse,
 )
 from pliant.solvers.symbolic import Pattern
-from pliant.solvers.whiten import Inertia, to_velocity, velocity_gain
+from pliant.solvers.whiten import Inertia, from_force, to_velocity, velocity_gain
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
@@ -41,6 +41,7 @@ DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, LINEAR, ELSEWHERE = range(10)
 STEPS = [ITERATIONS, INSIDE, EXACT, ELSEWHERE]
 TALLY = 10
+TWOFOLD, PLAIN = 1.0, 2.0  # values of PRECISE; else by Z
 
 
 class Motion(NamedTuple):
@@ -201,8 +202,10 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
     their digits.
     """
     p, size, v = motion.per_row[1], motion.per_row[2], motion.v
-    if motion.tally[PRECISE] != 0.0:
+    if motion.tally[PRECISE] == TWOFOLD:
         _precise_gain(rows, inertia, force, v)
+    elif motion.tally[PRECISE] == PLAIN:
+        _plain_gain(rows, inertia, force, motion.x, v)
     else:
         whitened_impulse(rows, force, motion.x)
         to_velocity(inertia, motion.x, v)
@@ -238,17 +241,30 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
 
 
 @kernel
-def finish(island: Island, force: Array) -> None:
-    """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
-    conclude(island.rows, island.inertia, island.motion, island.lift, force)
+def _plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
+    """The same in working precision, without Z."""
+    for j in range(v.size):
+        v[j] = 0.0
+    for i in range(force.size):
+        f = rows.step * force[i]
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            v[rows.jac_idx[e]] += rows.jac_val[e] * f
+    from_force(inertia, v, x)
+    to_velocity(inertia, x, v)
 
 
 @kernel
-def conclude(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Array) -> None:
+def finish(island: Island, force: Array) -> None:
+    """The best forces, moved into bounds and cones, and the velocity and residual that follow from them."""
+    conclude(island.rows, island.inertia, island.motion, island.lift, TWOFOLD, force)
+
+
+@kernel
+def conclude(rows: Rows, inertia: Inertia, motion: Motion, lift: float, precision: float, force: Array) -> None:
     """`finish`, of the parts of an island."""
     copy(motion.best, force)
     project(rows, force)
-    motion.tally[PRECISE], motion.tally[RESIDUAL] = 1.0, np.inf
+    motion.tally[PRECISE], motion.tally[RESIDUAL] = precision, np.inf
     settle(rows, inertia, motion, lift, force)
 
 

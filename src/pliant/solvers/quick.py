@@ -15,9 +15,11 @@ from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
+    PLAIN,
     POLISHED,
     RESIDUAL,
     TOLERANCE,
+    TWOFOLD,
     Motion,
     cancellation,
     conclude,
@@ -42,6 +44,7 @@ SEARCHED = 3  # steps of which one is searched along: near the answer whole ones
 FAR = 1e-4  # a residual below which none is
 NEARLY = 1e-10  # a residual below which steps go on only while they gain
 GAINING = 0.3  # of the residual before, of which they must leave less
+SHARP, CONTRAST = 1e-11, 1e3  # a residual that is small enough where no force is so much larger than what it changes
 POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
 MOST = 80  # rows; with more, factors in the velocities are faster
@@ -132,8 +135,9 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
-            if not residual > POLISHED or (last < tally[TOLERANCE] and residual > GAINING * last):
-                return
+            if not residual > SHARP or (last < tally[TOLERANCE] and residual > GAINING * last):
+                if not residual > _enough(rows, free, force) or last < tally[TOLERANCE]:
+                    return
         _direction(rows, pieces, A, missed, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
@@ -156,11 +160,12 @@ def _polish(
     """The best forces with precise rates, and steps from there: where a light body carries a heavy one, forces cancel,
     and h A lambda has lost the digits that move it."""
     df, p, tally, before = motion.per_row[4], motion.per_row[1], motion.tally, np.empty(force.size)
-    conclude(rows, inertia, motion, lift, force)
+    enough = _enough(rows, motion.per_row[0], motion.best)
+    conclude(rows, inertia, motion, lift, PLAIN if enough > POLISHED else TWOFOLD, force)
     nothing = np.zeros(force.size)
     for _ in range(POLISHES):
         last = tally[RESIDUAL]
-        if last <= POLISHED or last > NEARLY:
+        if last <= enough or last > NEARLY:
             return
         copy(force, before)
         linearise_blocks(rows, force, p, lift, pieces)
@@ -169,11 +174,20 @@ def _polish(
         tally[ITERATIONS] += 1
         for i in range(force.size):
             motion.best[i] = force[i] + df[i]
-        conclude(rows, inertia, motion, lift, force)
+        conclude(rows, inertia, motion, lift, TWOFOLD, force)
         if not tally[RESIDUAL] < last:
             copy(before, motion.best)
-            conclude(rows, inertia, motion, lift, force)
+            conclude(rows, inertia, motion, lift, TWOFOLD, force)
             return
+
+
+@kernel
+def _enough(rows: Rows, free: Array, force: Array) -> float:
+    """The residual that needs no further digits: where forces could throw a light body, the last ones count."""
+    light = 0.0
+    for i in range(force.size):
+        light = max(light, rows.step * rows.law[i, MOBILITY])
+    return SHARP if light * _largest(force) < CONTRAST * _largest(free) else POLISHED
 
 
 @kernel
@@ -232,27 +246,29 @@ def _direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -
                     n += 1
                     break
     D = pieces.work[: n * n].reshape((n, n))
-    row, whole = 0, np.empty(m)
+    row, whole, a, width = 0, np.empty(m), A.reshape(-1), np.uint64(m)  # without sign: see mobility.py
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):
             if row == n or active[row] != lo + i:
                 continue
             x[row] = k[lo + i]
-            for j in range(m):
+            for j in range(width):
                 whole[j] = 0.0
             for s in range(size):
                 c = C[q + i * size + s]
                 if c != 0.0:
-                    other, scale = A[lo + s], c * h
-                    for j in range(m):
-                        whole[j] += scale * other[j]
+                    there, scale = np.uint64(lo + s) * width, c * h
+                    for j in range(width):
+                        whole[j] += scale * a[there + j]
                     whole[lo + s] += c * LEAST * rows.law[lo + s, PROX]
                     x[row] -= c * missed[lo + s]
             for s in range(size):
                 whole[lo + s] += B[q + i * size + s]
-            for j in range(m):
-                x[row] -= whole[j] * df[j]
+            known = 0.0
+            for j in range(width):
+                known += whole[j] * df[j]
+            x[row] -= known
             for j in range(n):
                 D[row, j] = whole[active[j]]
             row += 1

@@ -26,6 +26,7 @@ from pliant.solvers.island import (
     PRECISE,
     RESIDUAL,
     TOLERANCE,
+    TWOFOLD,
     Island,
     clear,
     copy,
@@ -186,7 +187,7 @@ def _exact_newton(island: Island, dense: Dense, force: Array, most: float, searc
     rows, system, motion = island.rows, island.system, island.motion
     tally = motion.tally
     p, df, dp = motion.per_row[1], motion.per_row[4], motion.per_row[5]
-    tally[PRECISE], tally[RESIDUAL] = 1.0, np.inf
+    tally[PRECISE], tally[RESIDUAL] = TWOFOLD, np.inf
     copy(motion.best, force)
     residual, stalls = settle(rows, island.inertia, motion, island.lift, force), 0
     for k in range(int(most)):

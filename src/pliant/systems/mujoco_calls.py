@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,31 +16,13 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import checked
 from pliant.systems.mujoco_solve import DEFAULT
+from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper, check_finite
 
 _log = logging.getLogger("pliant")
 
 
-@dataclass
-class Stats:
-    """What the steps taken on a data have needed: counts, and the worst of them."""
-
-    steps: int = 0
-    statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
-    iterations: int = 0
-    factorizations: int = 0
-    worst_residual: float = 0.0
-
-    def count(self, status: Status, residual: float, iterations: int, factorizations: int) -> None:
-        self.steps += 1
-        self.statuses[status] += 1
-        self.iterations += iterations
-        self.factorizations += factorizations
-        self.worst_residual = max(self.worst_residual, residual)
-
-
 _steppers: Kept[dict[Any, Stepper]] = Kept()
-_stats: Kept[Stats] = Kept()
 
 
 def mj_step(
@@ -62,10 +43,7 @@ def mj_step(
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     for _ in range(_count(nstep)):
         with stepper.lock:
-            done = stepper.go_directly(model, data, solver, advance=True)
-            if done is not None:
-                residual, iterations, factorizations = done.tolist()
-                _stats.of(data, Stats).count(Status.SOLVED, residual, int(iterations), int(factorizations))
+            if stepper.go_directly(model, data, solver, advance=True):
                 continue
             stepper.refresh(model, data)
             _forward(stepper, model, data, solver)
@@ -91,9 +69,10 @@ def mj_step2(
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        stepper.refresh(model, data)
-        _forward(stepper, model, data, solver, control=False)
-        stepper.advance(model, data)
+        if not stepper.go_directly(model, data, solver, advance=True):
+            stepper.refresh(model, data)
+            _forward(stepper, model, data, solver, control=False)
+            stepper.advance(model, data)
 
 
 def mj_forward(
@@ -107,26 +86,22 @@ def mj_forward(
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        if stepper.go_directly(model, data, solver, advance=False) is None:
+        if not stepper.go_directly(model, data, solver, advance=False):
             stepper.refresh(model, data)
             _forward(stepper, model, data, solver, steps=False)
 
 
-def stats(data: Any) -> Stats:
-    """What the steps taken on this data have needed so far."""
-    if not isinstance(data, mujoco().MjData):
-        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
-    return _stats.of(data, Stats)
-
-
 def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -> Stepper:
-    if not isinstance(model, mujoco().MjModel):
-        raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
-    known = _steppers.of(model, dict)
-    key = (compliance, *checked(materials).items()) if materials is not None else compliance
-    if key not in known:
-        known[key] = Stepper(model, materials, compliance)
-    return known[key]
+    known = _steppers.get(model)
+    if known is None:
+        if not isinstance(model, mujoco().MjModel):
+            raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
+        known = _steppers.of(model, dict)
+    key = compliance if materials is None else (compliance, *checked(materials).items())
+    found = known.get(key)
+    if found is None:
+        found = known[key] = Stepper(model, materials, compliance)
+    return found
 
 
 def _forward(
@@ -152,6 +127,6 @@ def _checked(solver: Formulation | None) -> Formulation:
 
 
 def _count(nstep: int) -> int:
-    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or nstep < 0:
+    if type(nstep) is not int and (isinstance(nstep, bool) or not isinstance(nstep, int | np.integer)) or nstep < 0:
         raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
     return int(nstep)

@@ -11,6 +11,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, ints, longs, octets
 from pliant.inputs import Array, Ints
+from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_kinds import LIMIT_JOINT
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_layout import (
@@ -105,6 +106,7 @@ from pliant.systems.mujoco_site import (
     STIFFNESS,
     TALLY,
     TENDON_MARGIN,
+    TOTALS,
     USER_GAP,
     USER_JOINT,
     USER_PAIR,
@@ -172,9 +174,21 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
     octets(data + where[POST_DONE], 1)[0] = 0
     if fixed.sensors:
         sensor_acc(model, data)
-    if advance and found == SOLVED:
-        euler(twin, data)
+    if advance:
+        _count(table)
+        if found == SOLVED:
+            euler(twin, data)
     return found
+
+
+@kernel
+def _count(table: Ints) -> None:
+    """The step, in the data's statistics."""
+    totals, tally = numbers(table, TOTALS), numbers(table, TALLY)
+    totals[stats.SOLVED] += 1.0
+    totals[stats.ITERATIONS] += tally[1]
+    totals[stats.FACTORIZATIONS] += tally[2]
+    totals[stats.WORST] = max(totals[stats.WORST], tally[0])
 
 
 @kernel

@@ -78,11 +78,20 @@ class Mass(NamedTuple):
     """M as MuJoCo keeps it, where its entries lie in the whole matrix, and what is added to its diagonal."""
 
     M: Array
-    rownnz: np.ndarray  # (nv,)
-    rowadr: np.ndarray
-    colind: np.ndarray
-    place: np.ndarray
+    ptr: Ints  # (nv+1,) the whole matrix, in CSR
+    idx: Ints
+    place: Ints  # of its entries in M
+    diagonal: Ints  # (nv,) places of the diagonal
     more: Array  # (nv,)
+
+
+def mass_pattern(model: Any) -> tuple[Ints, Ints, Ints, Ints]:
+    """ptr, idx, place and diagonal of `Mass`. Simple bodies are diagonal in M, blocks in MuJoCo's pattern."""
+    there = model.mapM2D >= 0
+    row = np.repeat(np.arange(model.nv), model.D_rownnz)[there]
+    ptr = np.searchsorted(row, np.arange(model.nv + 1))
+    idx = model.D_colind[there].astype(np.int64)
+    return ptr, idx, model.mapM2D[there].astype(np.int64), np.flatnonzero(row == idx)
 
 
 NO_INTS: Final = np.zeros(0, np.int32)
@@ -142,9 +151,8 @@ def _by_reference(twin: Any, data: Any, laws: Laws, efc: Efc) -> None:
 @kernel
 def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra) -> Flat:
     """shift: (nv,), what the velocity over the step differs by from that at its end, on bodies that turn freely."""
-    inertia = whole_mass(mass)
     every = np.ones(efc.type.size + extra.table.shape[0], np.int64)
-    return make_part(h, inertia[0], inertia[1], inertia[2], v0, f, shift, efc, touch, extra, every)
+    return make_part(h, mass.ptr, mass.idx, whole_mass(mass), v0, f, shift, efc, touch, extra, every)
 
 
 @kernel
@@ -204,7 +212,7 @@ def make_part(
             offset[i] += jac_val[e] * shift[jac_idx[e]]
     none = np.zeros(n, np.int64)
     return Flat(
-        h, mass_ptr, mass_idx, mass_val, v0.copy(), f, jac_ptr, jac_idx, jac_val, block_ptr[: blocks + 1].copy(),
+        h, mass_ptr, mass_idx, mass_val, v0.copy(), f, jac_ptr, jac_idx, jac_val, block_ptr[: blocks + 1],
         kind, value, offset, K, B, exponent, dissipation, lower, upper, mu, np.zeros(n), none, none,
     )  # fmt: skip
 
@@ -221,19 +229,14 @@ def row_gap(efc: Efc, touch: Touch, i: int) -> float:
 
 
 @kernel
-def whole_mass(mass: Mass) -> tuple[Ints, Ints, Array]:
-    """M, all of it, in CSR."""
-    nv = mass.more.size
-    ptr, idx, val = np.zeros(nv + 1, np.int64), np.zeros(mass.colind.size, np.int64), np.zeros(mass.colind.size)
-    at = 0
-    for i in range(nv):
-        for e in range(mass.rowadr[i], mass.rowadr[i] + mass.rownnz[i]):
-            if mass.place[e] >= 0:  # simple bodies are diagonal in M, blocks in the pattern
-                j = mass.colind[e]
-                idx[at], val[at] = j, mass.M[mass.place[e]] + (mass.more[i] if i == j else 0.0)
-                at += 1
-        ptr[i + 1] = at
-    return ptr, idx[:at].copy(), val[:at].copy()
+def whole_mass(mass: Mass) -> Array:
+    """The entries of the whole of M."""
+    val = np.empty(mass.idx.size)
+    for e in range(val.size):
+        val[e] = mass.M[mass.place[e]]
+    for j in range(mass.diagonal.size):
+        val[mass.diagonal[j]] += mass.more[j]
+    return val
 
 
 @kernel
@@ -273,7 +276,7 @@ def _jacobian(
                     at += 1
             r += 1
             ptr[r] = at
-    return ptr, idx[:at].copy(), val[:at].copy()
+    return ptr, idx[:at], val[:at]
 
 
 @kernel

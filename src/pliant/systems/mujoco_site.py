@@ -16,6 +16,7 @@ from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_rows import Mass
 from pliant.systems.mujoco_spin import Bodies
+from pliant.systems.mujoco_stats import stats
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
 TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 27, 35
@@ -29,10 +30,10 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS,
-) = range(STEP, STEP + 15)  # fmt: skip
+    PAIRS, REALS, TOTALS,
+) = range(STEP, STEP + 16)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 15
+ENTRIES: Final = STEP + 16
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
 
 DATA_NAMES: Final = (
@@ -68,14 +69,14 @@ class Site:
         """stepper: the arrays of the groups from TREE to JOINTS."""
         self.table = np.zeros(OWN + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:10]
-        self.velocity, self.shift, self.tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
+        self._velocity, self.shift, self._tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
         self._kept = (*stepper, fixed, np.zeros(model.nv), np.array(fixed[:2]))
         entries = [*stepper, model.geom_margin]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
-        last = self.velocity, self._kept[-2], self.shift, self.tally, *fixed[10:], self._kept[-1]
+        last = self._velocity, self._kept[-2], self.shift, self._tally, *fixed[10:], self._kept[-1], stats(data).totals
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)
@@ -139,8 +140,8 @@ def limits_at(table: Ints) -> Limits:
 @kernel
 def mass_at(table: Ints) -> Mass:
     return Mass(
-        numbers(table, INERTIA), indices(table, PATTERN), indices(table, PATTERN + 1), indices(table, PATTERN + 2),
-        indices(table, PATTERN + 3), numbers(table, MORE),
+        numbers(table, INERTIA), wholes(table, PATTERN), wholes(table, PATTERN + 1), wholes(table, PATTERN + 2),
+        wholes(table, PATTERN + 3), numbers(table, MORE),
     )  # fmt: skip
 
 

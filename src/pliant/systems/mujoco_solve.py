@@ -112,12 +112,12 @@ def attempt(
     """
     m, velocity = efc.type.size + extra.table.shape[0], np.empty(v0.size)
     force = np.zeros(m)
-    mass_ptr, mass_idx, mass_val = whole_mass(mass)
-    inertia = factor_inertia(mass_ptr, mass_idx, mass_val)
+    mass_val = whole_mass(mass)
+    inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
     near = _near(h, efc, touch, m, v0, shift, push, guess)
     for again in range(WIDER + 1):
-        flat = make_part(h, mass_ptr, mass_idx, mass_val, v0, f, shift, efc, touch, extra, near)
+        flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
         good = quick(flat, inertia, push, guess, lift, goal, some, velocity, tally)
         if again < WIDER and some.size < m and (not good or _closes(h, efc, touch, shift, velocity, near)):

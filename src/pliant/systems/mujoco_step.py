@@ -26,7 +26,7 @@ from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_rows import Mass, Rows, read_rows
+from pliant.systems.mujoco_rows import Mass, Rows, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import DEFAULT, Answer, Step, solve_flat
@@ -85,7 +85,7 @@ class Stepper:
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
         self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
-        self._pattern = (model.D_rownnz.copy(), model.D_rowadr.copy(), model.D_colind.copy(), model.mapM2D.copy())
+        self._pattern = mass_pattern(model)
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
         self._still = np.zeros(model.nv)
         self._shift: Array | None = None  # of the last forward, for the advance
@@ -151,20 +151,20 @@ class Stepper:
         mujoco().mj_sensorAcc(model, data)
         return answer
 
-    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> Array | None:
-        """The usual step, or only its forces: residual, iterations and factorizations. None: it is not one, or not
-        known to be, and nothing has changed but what follows from the state."""
+    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> bool:
+        """The usual step, or only its forces. False: it is not one, or not known to be, and nothing has changed but what
+        follows from the state."""
         site = self._sites.get(data)
         if site is None or not takes_quick(solver):
-            return None
+            return False
         found = forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance)
         if found < SOLVED:
             site.make_room(2 * max(data.nefc, data.ncon, 32))
-            return None
+            return False
         if advance and found == TURNED:
             self._shift = site.shift
             self.advance(model, data)
-        return site.tally
+        return True
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
         """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""

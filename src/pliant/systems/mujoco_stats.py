@@ -1,0 +1,68 @@
+"""What the steps taken on a data have needed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.solution import Status
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_kept import Kept
+
+# Places in `totals`, after those of the statuses in their order.
+STATUSES: Final = tuple(Status)
+SOLVED: Final = 0  # Status.SOLVED
+ITERATIONS, FACTORIZATIONS, WORST = range(len(STATUSES), len(STATUSES) + 3)
+
+
+class Stats:
+    """Counts, and the worst of them; they go on counting."""
+
+    def __init__(self) -> None:
+        self.totals = np.zeros(WORST + 1)  # compiled steps count here
+
+    def count(self, status: Status, residual: float, iterations: int, factorizations: int) -> None:
+        self.totals[STATUSES.index(status)] += 1
+        self.totals[ITERATIONS] += iterations
+        self.totals[FACTORIZATIONS] += factorizations
+        self.totals[WORST] = max(self.totals[WORST], residual)
+
+    @property
+    def steps(self) -> int:
+        return int(self.totals[: len(STATUSES)].sum())
+
+    @property
+    def statuses(self) -> dict[Status, int]:
+        """How many steps ended how."""
+        return {status: int(count) for status, count in zip(STATUSES, self.totals, strict=False)}
+
+    @property
+    def iterations(self) -> int:
+        return int(self.totals[ITERATIONS])
+
+    @property
+    def factorizations(self) -> int:
+        return int(self.totals[FACTORIZATIONS])
+
+    @property
+    def worst_residual(self) -> float:
+        return float(self.totals[WORST])
+
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{status.name}: {count}" for status, count in self.statuses.items() if count)
+        return (
+            f"Stats(steps={self.steps}, statuses={{{ends}}}, iterations={self.iterations}, "
+            f"factorizations={self.factorizations}, worst_residual={self.worst_residual:.1e})"
+        )
+
+
+_kept: Kept[Stats] = Kept()
+
+
+def stats(data: Any) -> Stats:
+    """What the steps taken on this data have needed so far."""
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    return _kept.of(data, Stats)
