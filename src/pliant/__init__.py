@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.systems import System
     from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
     from pliant.systems.mujoco_patch import patch_mujoco
+    from pliant.systems.mujoco_stats import stats
     from pliant.systems.mujoco_system import MujocoSystem, load
     from pliant.trajectory import Trajectory
 

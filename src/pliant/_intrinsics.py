@@ -80,7 +80,7 @@ def _pointer_to(number: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-        return types.CPointer(number)(types.int64), generate
+        return types.CPointer(number)(types.int64), generate  # type: ignore[attr-defined]
 
     return pointer
 

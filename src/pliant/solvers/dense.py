@@ -147,7 +147,8 @@ def solve_square(A: Array, x: Array) -> None:
     """
     a, n, one = A.reshape(-1), np.uint64(x.size), np.uint64(1)
     for k in range(n):
-        top, best = k * n, k
+        top = k * n
+        best = k
         for i in range(k + one, n):
             if abs(a[i * n + k]) > abs(a[best * n + k]):
                 best = i
@@ -162,8 +163,8 @@ def solve_square(A: Array, x: Array) -> None:
                 a[row + j] -= f * a[top + j]
             x[i] -= f * x[k]
     for up in range(n):
-        i = n - one - up
-        s = x[i]
-        for j in range(i + one, n):
-            s -= a[i * n + j] * x[j]
-        x[i] = s / a[i * n + i]
+        last = n - one - up
+        s = x[last]
+        for j in range(last + one, n):
+            s -= a[last * n + j] * x[j]
+        x[last] = s / a[last * n + last]

@@ -103,9 +103,7 @@ def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: Sy
 
 
 @kernel
-def _linear_scalar(
-    law: Array, h: float, i: int, force: float, p: float, q: int, B: Array, C: Array, k: Array
-) -> float:
+def _linear_scalar(law: Array, h: float, i: int, force: float, p: float, q: int, B: Array, C: Array, k: Array) -> float:
     """Row i alone; returns lambda - y, the force the map would choose before the bounds."""
     B[q] = 1.0
     low, high = law[i, LOWER], law[i, UPPER]

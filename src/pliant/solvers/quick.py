@@ -36,8 +36,8 @@ from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia
 
 STEPS = 98  # of Newton; what needs more is left to the other ways
-# Times 1 / (h a), where the laws are cut into pieces. Newton may go in circles from one set of pieces to the next; other
-# cuts lead elsewhere. The first serves for a while, and again between the others, which follow each other.
+# Times 1 / (h a), where the laws are cut into pieces. Newton may go in circles from one set of pieces to the next;
+# other cuts lead elsewhere. The first serves for a while, and again between the others, which follow each other.
 FIRST, EACH = 8, 5
 CUTS = 1.0, 0.03, 1.0, 0.3, 1.0, 0.01, 1.0, 0.1
 SEARCHED = 3  # steps of which one is searched along: near the answer whole ones get over the bends of the cones
@@ -135,9 +135,9 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
-            if not residual > SHARP or (last < tally[TOLERANCE] and residual > GAINING * last):
-                if not residual > _enough(rows, free, force) or last < tally[TOLERANCE]:
-                    return
+            stalls = last < tally[TOLERANCE] and residual > GAINING * last
+            if stalls or (not residual > SHARP and not residual > _enough(rows, free, force)):
+                return
         _direction(rows, pieces, A, missed, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
@@ -154,9 +154,7 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
 
 
 @kernel
-def _polish(
-    rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: System, lift: float, force: Array
-) -> None:
+def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: System, lift: float, force: Array) -> None:
     """The best forces with precise rates, and steps from there: where a light body carries a heavy one, forces cancel,
     and h A lambda has lost the digits that move it."""
     df, p, tally, before = motion.per_row[4], motion.per_row[1], motion.tally, np.empty(force.size)

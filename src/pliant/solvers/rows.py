@@ -94,8 +94,8 @@ def bare_rows(flat: Flat, A: Array) -> Rows:
     m = flat.kind.size
     none = np.zeros(m + 1, np.int64)
     rows = Rows(
-        flat.step, flat.block_ptr, _squares(flat.block_ptr), none, none[:0].copy(), np.zeros(0), flat.jac_ptr, flat.jac_idx,
-        flat.jac_val, np.zeros((m, LAW_COLUMNS)),
+        flat.step, flat.block_ptr, _squares(flat.block_ptr), none, none[:0].copy(), np.zeros(0), flat.jac_ptr,
+        flat.jac_idx, flat.jac_val, np.zeros((m, LAW_COLUMNS)),
     )  # fmt: skip
     _fill_laws(flat, rows)
     for i in range(m):

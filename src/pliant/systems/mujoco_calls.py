@@ -127,6 +127,6 @@ def _checked(solver: Formulation | None) -> Formulation:
 
 
 def _count(nstep: int) -> int:
-    if type(nstep) is not int and (isinstance(nstep, bool) or not isinstance(nstep, int | np.integer)) or nstep < 0:
+    if (type(nstep) is not int and (isinstance(nstep, bool) or not isinstance(nstep, int | np.integer))) or nstep < 0:
         raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
     return int(nstep)

@@ -229,10 +229,10 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
 
 @kernel
 def _has_callbacks(callbacks: Ints) -> bool:
+    others = 0
     for k in range(callbacks.shape[1]):
-        if longs(callbacks[0, k], 1)[0] != callbacks[1, k]:
-            return True
-    return False
+        others += longs(callbacks[0, k], 1)[0] != callbacks[1, k]
+    return others > 0
 
 
 @kernel

@@ -20,7 +20,9 @@ from pliant.systems.mujoco_door import mujoco
 _log = logging.getLogger("pliant")
 
 NUMBERS: Final = ("ncon", "nefc", "narena", "maxuse_arena", "flg_energypos", "flg_rnepost")
-KINDS: Final = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_bool, ctypes.c_bool)
+KINDS: Final[tuple[Any, ...]] = (
+    ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_bool, ctypes.c_bool,
+)  # fmt: skip
 POINTERS: Final = (
     "contact", "efc_type", "efc_id", "efc_J", "efc_J_rownnz", "efc_J_rowadr", "efc_J_colind", "efc_pos", "efc_margin",
     "efc_frictionloss", "efc_state", "efc_force",
@@ -29,8 +31,8 @@ CONTACT: Final = ("dist", "includemargin", "friction", "adhesion", "dim", "geom"
 
 # Places in the array that `layout` gives: offsets in MjData, the size of a contact, offsets in it.
 (
-    NCON, NEFC, ARENA, USED, ENERGY_DONE, POST_DONE, CONTACTS, TYPE, ID, JACOBIAN, ROWNNZ, ROWADR, COLIND, POS, MARGIN, LOSS, STATE, FORCE,
-    SIZE, DIST, INCLUDE, FRICTION, ADHESION, DIM, GEOM, EXCLUDE, HEAD,
+    NCON, NEFC, ARENA, USED, ENERGY_DONE, POST_DONE, CONTACTS, TYPE, ID, JACOBIAN, ROWNNZ, ROWADR, COLIND, POS, MARGIN,
+    LOSS, STATE, FORCE, SIZE, DIST, INCLUDE, FRICTION, ADHESION, DIM, GEOM, EXCLUDE, HEAD,
 ) = range(27)  # fmt: skip
 
 PROBE: Final = """

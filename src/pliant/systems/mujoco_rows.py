@@ -240,9 +240,7 @@ def whole_mass(mass: Mass) -> Array:
 
 
 @kernel
-def _jacobian(
-    nv: int, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, n: int
-) -> tuple[Ints, Ints, Array]:
+def _jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, n: int) -> tuple[Ints, Ints, Array]:
     """G in CSR without zeros, and without entries that are the rounding of what should be zero: a row that consisted of
     them would take enormous forces for what moves nothing."""
     m, k = efc.type.size, extra.table.shape[0]

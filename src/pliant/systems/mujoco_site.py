@@ -70,13 +70,14 @@ class Site:
         self.table = np.zeros(OWN + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:10]
         self._velocity, self.shift, self._tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
-        self._kept = (*stepper, fixed, np.zeros(model.nv), np.array(fixed[:2]))
+        push, reals = np.zeros(model.nv), np.array(fixed[:2])
+        self._kept = (*stepper, fixed, push, reals)
         entries = [*stepper, model.geom_margin]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
-        last = self._velocity, self._kept[-2], self.shift, self._tally, *fixed[10:], self._kept[-1], stats(data).totals
+        last: list[Any] = [self._velocity, push, self.shift, self._tally, *fixed[10:], reals, stats(data).totals]
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)

@@ -135,9 +135,7 @@ def attempt(
 
 
 @kernel
-def _near(
-    h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array
-) -> Ints:
+def _near(h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array) -> Ints:
     """1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
     without what it gains without constraints, and the guess. (m,)"""
     near, i = np.ones(m, np.int64), 0

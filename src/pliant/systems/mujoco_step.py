@@ -29,7 +29,7 @@ from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_rows import Mass, Rows, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
-from pliant.systems.mujoco_solve import DEFAULT, Answer, Step, solve_flat
+from pliant.systems.mujoco_solve import Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
@@ -97,7 +97,7 @@ class Stepper:
         """What compiled steps need to know of the model; None: they are not for it."""
         where, callbacks, twin = layout(), library(), self._twin
         plain = self._passive.is_plain and self._reach.is_plain and self.laws.is_plain
-        if where is None or callbacks is None or not plain or self._energy or getattr(model, "flg_surfacevel", 0):
+        if where is None or callbacks is None or not plain or self._energy or getattr(model, "flg_surfacevel", False):
             return None
         return Fixed(
             float(model.opt.timestep),
@@ -152,8 +152,8 @@ class Stepper:
         return answer
 
     def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> bool:
-        """The usual step, or only its forces. False: it is not one, or not known to be, and nothing has changed but what
-        follows from the state."""
+        """The usual step, or only its forces. False: it is not one, or not known to be, and nothing has changed but
+        what follows from the state."""
         site = self._sites.get(data)
         if site is None or not takes_quick(solver):
             return False

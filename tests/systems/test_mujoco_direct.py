@@ -1,0 +1,197 @@
+"""The usual step in one compiled call leaves what the same step leaves through MuJoCo's arrays, bit for bit."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import pliant
+from pliant.systems import mujoco_direct, mujoco_layout, mujoco_native, mujoco_step
+from tests.support.models import ZOO, body, build, hinge, slider, start
+from tests.systems.test_mujoco_fields import LAYOUTS, names
+
+
+def walker(**option: Any) -> Any:
+    """Legs with springs, dampers and limits, motors and sensors, and a box that tumbles beside."""
+    legs = "".join(
+        f"""<body pos="{x} 0 0">{hinge(f"hip{i}", more='range="-.5 .5" damping="1" stiffness="3" armature=".01"')}
+        <geom type="capsule" size=".04" fromto="0 0 0 0 0 -.3"/><body pos="0 0 -.3">
+        {hinge(f"knee{i}", more='range="-.2 .9" damping=".5"')}
+        <geom type="capsule" size=".04" fromto="0 0 0 .1 0 -.3" condim="{c}"/><site name="sole{i}" pos=".1 0 -.3"/>
+        </body></body>"""
+        for i, (x, c) in enumerate([(0.2, 3), (-0.2, 6)])
+    )
+    trunk = f"""<body pos="0 0 .8"><freejoint/><geom type="box" size=".3 .1 .05"/>{legs}<site name="imu"/></body>"""
+    rest = """<actuator><motor joint="hip0" gear="20"/><motor joint="knee1" gear="20"/></actuator>
+      <sensor><touch site="sole0"/><force site="sole1"/><accelerometer site="imu"/><gyro site="imu"/></sensor>"""
+    return build(trunk + body('type="box" size=".1 .2 .3"', "2 0 1"), rest=rest, floor=True, **option)
+
+
+def rail(option: str) -> Any:
+    """A cart that runs into its stop at 3 m/s and is pressed against it, with dry friction and an equality."""
+    world = body('size=".1"', joint=slider("x", more='range="-1 .05" frictionloss=".2"'), name="cart")
+    world += body('size=".1"', "0 1 0", joint=slider("y"), name="other")
+    return build(world, rest='<equality><joint joint1="x" joint2="y"/></equality>', option=f'{option} gravity="3 0 0"')
+
+
+MODELS = {"walker": walker, "dropped": ZOO["dropped"], "rail": rail}
+USUAL = {"walker": 0.9, "dropped": 0.15, "rail": 0.9}  # of the steps; seven bodies at rest have more than 80 rows
+
+
+def run(model: Any, steps: int) -> Any:
+    data = start(model)
+    rng = np.random.default_rng(3)
+    data.qvel[:] = rng.uniform(-1.0, 1.0, model.nv)
+    if model.nv == 2:
+        data.qvel[:] = 3.0
+    for _ in range(steps):
+        data.ctrl[:] = rng.uniform(-1.0, 1.0, model.nu)
+        pliant.mj_step(model, data)
+    return data
+
+
+def through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mujoco_step.Stepper, "go_directly", lambda *_, **__: False)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What each compiled call returns."""
+    found: list[int] = []
+    call: Any = mujoco_direct.forward_at
+
+    def forward_at(*arguments: Any) -> int:
+        found.append(call(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(mujoco_step, "forward_at", forward_at)
+    return found
+
+
+def assert_same(ours: Any, other: Any) -> None:
+    dense = ours.efc_J.size == ours.nefc * len(ours.qvel)
+    # What only MuJoCo's solver writes, and the pattern of a dense J.
+    unwritten = ("iacc", "ifrc", "iefc", "efc_b", *(("efc_J_",) if dense else ()))
+    for name in names():
+        if name.startswith(unwritten):
+            continue
+        a, b = getattr(ours, name, None), getattr(other, name, None)
+        if isinstance(a, int | float | np.ndarray):
+            np.testing.assert_array_equal(a, b, err_msg=name)
+    for name in ("dist", "pos", "frame", "geom", "dim", "exclude", "efc_address", "includemargin"):
+        np.testing.assert_array_equal(getattr(ours.contact, name), getattr(other.contact, name), err_msg=name)
+
+
+@pytest.mark.parametrize("steps", [2, 60, 300])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", MODELS)
+def test_compiled_steps_leave_what_arrays_leave(name, layout, steps, monkeypatch):
+    make: Any = MODELS[name]
+    model = make(option=f'timestep="0.01" {layout}')
+    with monkeypatch.context() as patch:
+        taken = counted(patch)
+        ours = run(model, steps)
+    assert np.count_nonzero(np.array(taken) >= 2) >= USUAL[name] * steps - 2  # the first is never one, or has no room
+    through_arrays(monkeypatch)
+    assert_same(ours, run(model, steps))
+    assert pliant.stats(ours).steps == steps
+
+
+def test_a_forward_is_compiled_too(monkeypatch):
+    model = walker()
+    ours = run(model, 20)
+    other = mujoco.MjData(model)
+    mujoco.mj_copyData(other, model, ours)
+    pliant.mj_forward(model, ours)
+    through_arrays(monkeypatch)
+    pliant.mj_forward(model, other)
+    assert_same(ours, other)
+    assert pliant.stats(ours).steps == 20
+
+
+def test_what_the_user_writes_between_steps_counts(monkeypatch):
+    """In the model, with many contacts more than there was room for, and what must be refused."""
+    model = build("".join(body('type="box" size=".1 .1 .1"', f"{0.3 * k} 0 3") for k in range(40)), floor=True)
+    data = start(model)
+    taken = counted(monkeypatch)
+    pliant.mj_step(model, data, 5)
+    model.opt.gravity[2] = -20.0
+    pliant.mj_step(model, data)
+    assert taken[-1] == 0 and data.qacc[2] == pytest.approx(-20.0)
+    data.qpos[2::7] = 0.09999
+    pliant.mj_step(model, data, 3)
+    assert data.nefc > 100 and taken[-1] == 1  # more rows than for the usual way
+    data.qvel[3] = np.nan
+    with pytest.raises(pliant.InputError, match="qvel"):
+        pliant.mj_step(model, data)
+
+
+def test_an_arena_half_full_is_left_to_the_bindings(monkeypatch):
+    model = build("".join(body('type="box" size=".1 .1 .1"', f"{0.3 * k} 0 .0999") for k in range(4)), floor=True)
+    data = start(model)
+    taken = counted(monkeypatch)
+    pliant.mj_step(model, data, 3)
+    assert taken[-1] == 2
+    small = build(
+        "".join(body('type="box" size=".1 .1 .1"', f"{0.3 * k} 0 .0999") for k in range(4)),
+        floor=True, size=f'memory="{1.6 * data.maxuse_arena:.0f}"',
+    )  # fmt: skip
+    other = start(small)
+    pliant.mj_step(small, other, 3)
+    assert taken[-1] == 0
+    np.testing.assert_array_equal(other.qpos, data.qpos)
+
+
+@pytest.mark.parametrize("kind", ["passive", "control", "act_bias", "contactfilter", "sensor"])
+def test_a_callback_is_left_to_the_bindings(kind, monkeypatch):
+    model = walker()
+    data = run(model, 3)
+    taken = counted(monkeypatch)
+    answers = {"act_bias": 0.0, "contactfilter": 0}
+    getattr(mujoco, f"set_mjcb_{kind}")(lambda *_: answers.get(kind))
+    try:
+        pliant.mj_step(model, data)
+    finally:
+        getattr(mujoco, f"set_mjcb_{kind}")(None)
+    pliant.mj_step(model, data)
+    assert taken[0] == 0 and taken[1] >= 2
+
+
+@pytest.mark.parametrize("missing", ["layout", "library"])
+def test_without_the_layout_or_the_library_steps_are_the_same(missing, monkeypatch):
+    ours = run(walker(), 30)
+    monkeypatch.setattr(mujoco_step, missing, lambda: None)
+    taken = counted(monkeypatch)
+    other = run(walker(), 30)
+    assert taken == []
+    assert_same(ours, other)
+
+
+@pytest.mark.parametrize("place", range(27))
+def test_a_layout_that_differs_is_noticed(place, monkeypatch, caplog):
+    right = mujoco_layout.layout()
+    assert right is not None and len(right) == 27
+    wrong = right.copy()
+    wrong[place] += 8
+    assert mujoco_layout._difference(wrong) != "" == mujoco_layout._difference(right)
+    monkeypatch.setattr(mujoco_layout, "_difference", lambda _: "efc_J")
+    with caplog.at_level(logging.WARNING):
+        assert mujoco_layout.layout.__wrapped__() is None
+    assert "efc_J" in caplog.text and "slower" in caplog.text
+
+
+def test_a_clock_in_python_is_seen(monkeypatch):
+    assert mujoco_native.library() is not None
+    mujoco.set_mjcb_time(lambda: 0.0)
+    try:
+        assert mujoco_native.library.__wrapped__() is None
+        model = walker()
+        data = start(model)
+        taken = counted(monkeypatch)
+        pliant.mj_step(model, data, 3)
+    finally:
+        mujoco.set_mjcb_time(None)
+    assert set(taken) <= {0}
