@@ -77,7 +77,7 @@ def _make(function: F, inline: bool) -> F:
 @functools.cache
 def _say_so() -> None:
     """Once in a process: who waits wants to know for what."""
-    _log.warning("compiling for this machine, which can take half a minute; the code is kept in %s", cache_folder())
+    _log.warning("compiling for this machine, which can take a minute; the code is kept in %s", cache_folder())
 
 
 def _refuse_pointers(function: Callable[..., Any]) -> None:

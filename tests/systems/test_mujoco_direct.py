@@ -55,7 +55,7 @@ def run(model: Any, steps: int) -> Any:
 
 
 def through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mujoco_step.Stepper, "go_directly", lambda *_, **__: False)
+    monkeypatch.setattr(mujoco_step.Stepper, "go_directly", lambda *_, **__: mujoco_direct.OTHERWISE)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -94,7 +94,7 @@ def test_compiled_steps_leave_what_arrays_leave(name, layout, steps, monkeypatch
     with monkeypatch.context() as patch:
         taken = counted(patch)
         ours = run(model, steps)
-    assert np.count_nonzero(np.array(taken) >= 2) >= USUAL[name] * steps - 2  # the first is never one, or has no room
+    assert np.count_nonzero(np.array(taken) >= 2) >= USUAL[name] * steps
     through_arrays(monkeypatch)
     assert_same(ours, run(model, steps))
     assert pliant.stats(ours).steps == steps
@@ -120,7 +120,7 @@ def test_what_the_user_writes_between_steps_counts(monkeypatch):
     pliant.mj_step(model, data, 5)
     model.opt.gravity[2] = -20.0
     pliant.mj_step(model, data)
-    assert taken[-1] == 0 and data.qacc[2] == pytest.approx(-20.0)
+    assert taken[-2:] == [0, 2] and data.qacc[2] == pytest.approx(-20.0)
     data.qpos[2::7] = 0.09999
     pliant.mj_step(model, data, 3)
     assert data.nefc > 100 and taken[-1] == 1  # more rows than for the usual way
@@ -157,7 +157,7 @@ def test_a_callback_is_left_to_the_bindings(kind, monkeypatch):
     finally:
         getattr(mujoco, f"set_mjcb_{kind}")(None)
     pliant.mj_step(model, data)
-    assert taken[0] == 0 and taken[1] >= 2
+    assert taken[:2] == [0, 0] and taken[2] >= 2
 
 
 @pytest.mark.parametrize("missing", ["layout", "library"])

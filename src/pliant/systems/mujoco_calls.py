@@ -12,6 +12,7 @@ from pliant.errors import InputError, SolveError
 from pliant.laws import Law
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
+from pliant.systems.mujoco_direct import OTHERWISE, SOLVED
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import checked
@@ -43,11 +44,7 @@ def mj_step(
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     for _ in range(_count(nstep)):
         with stepper.lock:
-            if stepper.go_directly(model, data, solver, advance=True):
-                continue
-            stepper.refresh(model, data)
-            _forward(stepper, model, data, solver)
-            stepper.advance(model, data)
+            _go(stepper, model, data, solver, control=True, advance=True)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -69,10 +66,7 @@ def mj_step2(
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        if not stepper.go_directly(model, data, solver, advance=True):
-            stepper.refresh(model, data)
-            _forward(stepper, model, data, solver, control=False)
-            stepper.advance(model, data)
+        _go(stepper, model, data, solver, control=False, advance=True)
 
 
 def mj_forward(
@@ -86,9 +80,7 @@ def mj_forward(
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        if not stepper.go_directly(model, data, solver, advance=False):
-            stepper.refresh(model, data)
-            _forward(stepper, model, data, solver, steps=False)
+        _go(stepper, model, data, solver, control=True, advance=False)
 
 
 def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -> Stepper:
@@ -104,18 +96,24 @@ def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -
     return found
 
 
-def _forward(
-    stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, steps: bool = True
-) -> None:
+def _go(stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool, advance: bool) -> None:
+    """A step, or only its forces: in one compiled call, or through MuJoCo's arrays."""
+    found = stepper.go_directly(model, data, solver, advance=advance)
+    if found == OTHERWISE:
+        stepper.refresh(model, data)
+        found = stepper.go_directly(model, data, solver, advance=advance)
+    if found >= SOLVED:
+        return
     answer = stepper.forward(model, data, solver, control=control)
     if answer.status is Status.NON_FINITE:
         raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
-    if not steps:
+    if not advance:
         return
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
     counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations)
+    stepper.advance(model, data)
 
 
 def _checked(solver: Formulation | None) -> Formulation:

@@ -191,7 +191,7 @@ def _count(table: Ints) -> None:
     totals[stats.WORST] = max(totals[stats.WORST], tally[0])
 
 
-@kernel
+@kernel(inline=True)
 def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
@@ -278,7 +278,7 @@ def open_at(table: Ints, base: int, where: Ints) -> int:
     return total
 
 
-@kernel
+@kernel(inline=True)
 def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float) -> int:
     """Solve the step; then drop contacts that do nothing, and set the margins of limits for the user's rows. last: do
     not look further."""

@@ -19,7 +19,7 @@ from pliant.laws import Law
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
-from pliant.systems.mujoco_direct import LOOKS, SOLVED, TURNED, forward_at
+from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, TURNED, forward_at
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, checked
@@ -132,6 +132,8 @@ class Stepper:
         if self._fixed is not None:
             fixed = self._fixed
             self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._twin.model, data))
+            if not data.maxuse_arena:  # how much a step takes, before it is taken where nothing may be missing
+                mujoco().mj_fwdPosition(self._twin.model, data)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """In the order of the groups of `mujoco_site`."""
@@ -151,20 +153,19 @@ class Stepper:
         mujoco().mj_sensorAcc(model, data)
         return answer
 
-    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> bool:
-        """The usual step, or only its forces. False: it is not one, or not known to be, and nothing has changed but
-        what follows from the state."""
+    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> int:
+        """The usual step, or only its forces. OTHERWISE: it is not known to be one, `refresh` may help; UNUSUAL: it is
+        none. Nothing has changed then but what follows from the state."""
         site = self._sites.get(data)
         if site is None or not takes_quick(solver):
-            return False
-        found = forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance)
-        if found < SOLVED:
+            return OTHERWISE
+        found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+        if found == OTHERWISE:
             site.make_room(2 * max(data.nefc, data.ncon, 32))
-            return False
-        if advance and found == TURNED:
+        elif advance and found == TURNED:
             self._shift = site.shift
             self.advance(model, data)
-        return True
+        return found
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
         """Everything but the constraint forces; returns which contacts are open, (ncon,) of bool."""

@@ -18,17 +18,17 @@ MODEL = """
       <geom type="capsule" size=".05" fromto="0 0 0 .5 0 0"/>
     </body>
   </worldbody>
-  <actuator>
-    <position joint="hinge" kp="100"/>
-  </actuator>
+  {}
 </mujoco>
 """
+SERVO = '<actuator><position joint="hinge" kp="100"/></actuator>'
 
 
 def warm_up() -> None:
-    """Steps of a box that turns and lands, and of an arm on a servo."""
+    """Steps of a box that turns and lands, and of an arm, with and without a servo: by arrays, and in one call."""
     mj = mujoco()
-    model = mj.MjModel.from_xml_string(MODEL)
-    data = mj.MjData(model)
-    data.qvel[2:5] = -3.0, 0.1, 0.2
-    mj_step(model, data, 100)
+    for rest in (SERVO, ""):
+        model = mj.MjModel.from_xml_string(MODEL.format(rest))
+        data = mj.MjData(model)
+        data.qvel[2:5] = -3.0, 0.1, 0.2
+        mj_step(model, data, 100)
