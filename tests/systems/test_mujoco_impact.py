@@ -51,22 +51,13 @@ def test_flat_impacts_stop_on_the_ground(shape, ground, speed, height):
     assert abs(data.qvel[-4]) < 1e-3 * speed and data.qpos[-5] < LOW + 1e-3 * max(speed, 1.0)
 
 
-# An impact off centre sends them spinning at 1000 rad/s, ten radians in the step, about a contact whose normal and
-# place are those of its start.
-SPUN = [("cylinder", "plate"), ("ellipsoid", "plane"), ("ellipsoid", "plate")]
-TILTED = [
-    pytest.param(
-        shape, ground, speed, seed,
-        marks=[pytest.mark.xfail(reason="turns by radians within the step of its impact")]
-        if speed == 100.0 and (shape, ground) in SPUN and seed != 3 else [],
-    )
-    for shape in SHAPES for ground in ("plane", "plate") for speed in (1.0, 10.0, 100.0) for seed in (0, 3, 4)
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("shape", "ground", "speed", "seed"), TILTED)
+@pytest.mark.parametrize("seed", [0, 2, 3, 4, 5, 21])
+@pytest.mark.parametrize("speed", [1.0, 10.0, 30.0, 100.0])
+@pytest.mark.parametrize("ground", ["plane", "plate"])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_tilted_impacts_do_not_tunnel(shape, ground, speed, seed):
-    """They topple after touching: their centre stays above the ground, and nothing gains energy."""
+    """They topple after touching: their centre stays above the ground, and nothing gains energy. At 100 m/s an impact
+    off centre would send them spinning at 1000 rad/s, ten radians in the step, and through a plate."""
     model, data = thrown(shape, ground, speed, 0.5, seed)
     before = 0.5 * speed**2
     for _ in range(int(0.5 / speed / 0.01) + 30):

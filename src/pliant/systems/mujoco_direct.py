@@ -63,7 +63,7 @@ from pliant.systems.mujoco_native import (
     solve_m,
     transmission,
 )
-from pliant.systems.mujoco_reach import is_long, outruns, widen, widen_limits
+from pliant.systems.mujoco_reach import SPUN, body_spins, is_long, outruns, widen, widen_limits
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, Touch
 from pliant.systems.mujoco_site import (
     APPLIED,
@@ -361,16 +361,25 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, pair: np.n
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
-    """Whether velocities are numbers, and open contacts with a force are near."""
-    total = 0.0
+    """Whether velocities are numbers, and contacts that push are near, or closed and do not spin a body."""
+    total, far = 0.0, False
     for x in v:
         total += 0.0 * x
     if total != 0.0:
         return False
     open_, speed, radius = wholes(table, OPEN), numbers(table, SPEED), numbers(table, RADIUS)
     for c in range(head.size):
-        if open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
-            return False
+        if head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
+            far = True
+            if open_[c]:
+                return False
+    if far:
+        change, qvel = np.empty(v.size), numbers(table, QVEL)
+        for j in range(v.size):
+            change[j] = v[j] - qvel[j]
+        for spin in body_spins(tree_at(table), vectors(table, CDOF, 6), change):
+            if h * spin > SPUN:
+                return False
     return True
 
 

@@ -21,6 +21,7 @@ SKIN: Final = 0.02  # of its radius that is covered in any case
 LEAST: Final = 1e-4  # [m, rad] within which limits have rows
 TOUCHING: Final = 1e-4  # of the way of the step
 ROUNDS: Final = 100  # of advancement; it slows down where bodies graze each other, and then counts as a touch
+SPUN: Final = 1.0  # [rad] within a step, about a contact that need not be where it was at its start
 SHORT: Final = 0.2  # of its radius that a geom may go in a step for its contacts to be taken as they seem
 BALL: Final = 1  # mjJNT_BALL
 
@@ -132,6 +133,10 @@ class Reach:
         contacts = data.contact
         return bool(long_ways(self._h, open_, contacts.efc_address, contacts.geom, force, self._speed, self._radius))
 
+    def turns(self, data: Any, v: Array) -> Array:
+        """How far each body turns within the step at the velocity v [rad], (nbody,)."""
+        return self._h * body_spins(self.tree, data.cdof, v)
+
     def bent(self, a: int, b: int) -> bool:
         """Whether the way of the step is long for one of two geoms."""
         return bool(is_long(self._h, self._speed, self._radius, a, b))
@@ -188,6 +193,20 @@ def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out:
         x, y, z = cvel[b, 3] + w1 * r2 - w2 * r1, cvel[b, 4] + w2 * r0 - w0 * r2, cvel[b, 5] + w0 * r1 - w1 * r0
         spin = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
         out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + spin * tree.rbound[g])
+
+
+@kernel
+def body_spins(tree: Tree, cdof: Array, v: Array) -> Array:
+    """|angular velocity| of each body at v."""
+    w, out = np.zeros((tree.parent.size, 3)), np.zeros(tree.parent.size)
+    for b in range(1, tree.parent.size):
+        for k in range(3):
+            w[b, k] = w[tree.parent[b], k]
+        for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
+            for k in range(3):
+                w[b, k] += cdof[i, k] * v[i]
+        out[b] = np.sqrt(w[b, 0] ** 2 + w[b, 1] ** 2 + w[b, 2] ** 2)
+    return out
 
 
 @kernel

@@ -25,7 +25,7 @@ from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
-from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_reach import SPUN, Reach
 from pliant.systems.mujoco_rows import Mass, Rows, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -237,6 +237,9 @@ class Stepper:
         """Solve; look again for what the step itself brings within reach. Returns the step as it was solved."""
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
+            if self._centre(model, data, answer):
+                step = self._make_again(model, data, step)
+                answer = step.step.solve(solver, data.qvel)
             if step.open.any():
                 answer, step = self._follow_open(data, solver, step, answer)
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
@@ -248,10 +251,33 @@ class Stepper:
         mj, s = mujoco(), self._twin.model
         self._reach.cover(model, data, v)
         mj.mj_collision(s, data)
+        return self._make_again(model, data, step._replace(open=self._open_contacts(data)))
+
+    def _make_again(self, model: Any, data: Any, step: Assembled) -> Assembled:
+        """The step with the rows that its contacts have now."""
+        mj, s = mujoco(), self._twin.model
         mj.mj_makeConstraint(s, data)
-        open_ = self._open_contacts(data)
         mj.mj_referenceConstraint(s, data)
-        return self.assemble(model, data, open_, step.smooth)
+        return self.assemble(model, data, step.open, step.smooth)
+
+    def _centre(self, model: Any, data: Any, answer: Answer) -> bool:
+        """Move contacts whose impact would turn a body by radians within the step into line with its centre of mass,
+        where they turn nothing; whether there were any. About such a contact, whose place and normal are those of the
+        start, the rest of the body would go through what it hits."""
+        contacts, found = data.contact, False
+        turns = self._reach.turns(data, answer.velocity - data.qvel)
+        if turns.max(initial=0.0) < SPUN:
+            return False
+        for c in np.flatnonzero(contacts.efc_address >= 0):
+            pair = contacts.geom[c]
+            if pair.min() < 0 or answer.force[contacts.efc_address[c]] <= 0.0 or not self._reach.bent(*pair):
+                continue
+            body = max(model.geom_bodyid[pair], key=lambda b: turns[b])
+            if turns[body] > SPUN:
+                n, centre = contacts.frame[c, :3], data.xipos[body]
+                contacts.pos[c] = centre + n * (n @ (contacts.pos[c] - centre))
+                found = True
+        return found
 
     def _follow_open(self, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> tuple[Answer, Assembled]:
         """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
