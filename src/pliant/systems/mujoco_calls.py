@@ -12,7 +12,8 @@ from pliant.errors import InputError, SolveError
 from pliant.laws import Law
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
-from pliant.systems.mujoco_direct import OTHERWISE, SOLVED
+from pliant.systems.mujoco_answer import SOLVED
+from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import checked

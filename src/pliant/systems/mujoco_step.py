@@ -19,7 +19,8 @@ from pliant.laws import Law
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
-from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, TURNED, forward_at
+from pliant.systems.mujoco_answer import TURNED
+from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, forward_at
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, checked

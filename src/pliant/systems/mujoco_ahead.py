@@ -1,0 +1,94 @@
+"""Compiled, at addresses: contacts, and what could close within the step, as `Reach.cover` and `outrun` see it."""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant._intrinsics import floats, ints, longs
+from pliant.inputs import Array, Ints
+from pliant.systems import mujoco_layout as layout
+from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_reach import outruns, widen, widen_limits
+from pliant.systems.mujoco_rows import Touch
+from pliant.systems.mujoco_site import Fixed, limits_at, numbers, tree_at, vectors, wholes
+
+
+@kernel
+def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
+    """Gaps and margins that cover the way of the step at the speeds of its start, or again, also at those found."""
+    qvel, speed, v = numbers(table, site.QVEL), numbers(table, site.SPEED), numbers(table, site.VELOCITY)
+    faster = np.empty(v.size)
+    for j in range(v.size):
+        faster[j] = max(abs(qvel[j]), abs(v[j])) if again else qvel[j]
+    if not again:
+        for g in range(speed.size):
+            speed[g] = 0.0
+    widen(
+        fixed.step,
+        tree_at(table),
+        vectors(table, site.CDOF, 6),
+        vectors(table, site.COM, 3),
+        vectors(table, site.XPOS, 3),
+        v if again else qvel,
+        numbers(table, site.MOVING),
+        fixed.fall,
+        numbers(table, site.USER_GAP),
+        numbers(table, site.MODEL),
+        numbers(table, site.USER_PAIR),
+        fixed.stiff_gaps,
+        speed,
+        numbers(table, site.GEOM_GAP),
+        numbers(table, site.PAIR_GAP),
+        numbers(table, site.BODY_MARGIN),
+        numbers(table, site.WAY),
+    )
+    widen_limits(
+        fixed.step, limits_at(table), faster, numbers(table, site.USER_JOINT), numbers(table, site.JOINT_MARGIN)
+    )
+
+
+@kernel
+def open_at(table: Ints, base: int, where: Ints) -> int:
+    """Note which contacts are beyond their margin, and let them have rows; returns how many they are."""
+    contact, total = longs(base + where[layout.CONTACTS], 1)[0], 0
+    open_ = wholes(table, site.OPEN)
+    for c in range(ints(base + where[layout.NCON], 1)[0]):
+        exclude = ints(contact + c * where[layout.SIZE] + where[layout.EXCLUDE], 1)
+        open_[c] = 0
+        if exclude[0] == 1:
+            open_[c], exclude[0] = 1, 0
+            total += 1
+    return total
+
+
+@kernel
+def goes_further(table: Ints, h: float, v: Array) -> bool:
+    return outruns(
+        h,
+        tree_at(table),
+        limits_at(table),
+        vectors(table, site.CDOF, 6),
+        vectors(table, site.COM, 3),
+        vectors(table, site.XPOS, 3),
+        numbers(table, site.QPOS),
+        v,
+        numbers(table, site.MOVING),
+        numbers(table, site.WAY),
+        numbers(table, site.JOINT_MARGIN),
+    )
+
+
+@kernel
+def touching(base: int, where: Ints) -> tuple[Touch, np.ndarray, np.ndarray]:
+    """What contacts add, their geoms, (ncon, 2), and their first rows, (ncon,)."""
+    n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
+    touch = Touch(np.empty(n, np.int32), np.empty((n, 5)), np.empty(n))
+    pair, head = np.empty((n, 2), np.int32), np.empty(n, np.int32)
+    for c in range(n):
+        at = contact + c * where[layout.SIZE]
+        touch.dim[c], head[c] = ints(at + where[layout.DIM], 1)[0], ints(at + where[layout.HEAD], 1)[0]
+        touch.adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
+        geom, mu = ints(at + where[layout.GEOM], 2), floats(at + where[layout.FRICTION], 5)
+        pair[c, 0], pair[c, 1] = geom[0], geom[1]
+        for k in range(5):
+            touch.friction[c, k] = mu[k]
+    return touch, pair, head

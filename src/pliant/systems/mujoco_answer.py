@@ -1,0 +1,121 @@
+"""Compiled, at addresses: the rows of a step and its answer, as `read_rows` and `Stepper.solve` have them."""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant._intrinsics import floats, ints, longs
+from pliant.inputs import Array, Ints
+from pliant.systems import mujoco_layout as layout
+from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_ahead import goes_further, touching
+from pliant.systems.mujoco_laws import row_laws
+from pliant.systems.mujoco_leave import drop, narrow
+from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
+from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra
+from pliant.systems.mujoco_site import Fixed, bodies_at, indices, mass_at, numbers, tree_at, vectors, wholes
+from pliant.systems.mujoco_solve import attempt
+from pliant.systems.mujoco_spin import spin
+
+# What `solve_at` returns: no answer; one; one, and bodies turn; one with which the step goes further than is covered.
+UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
+
+
+@kernel(inline=True)
+def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float) -> int:
+    """Solve the step; then drop contacts that do nothing, and set the margins of limits for the user's rows. last: do
+    not look further."""
+    h, where, implicit = fixed.step, fixed.where, fixed.implicit
+    velocity, force, f = (
+        numbers(table, site.VELOCITY),
+        numbers(table, site.OLD_FORCE),
+        numbers(table, site.SMOOTH).copy(),
+    )
+    qvel, warm, K = numbers(table, site.QVEL), numbers(table, site.WARM), numbers(table, site.STIFFNESS)
+    push, shift = numbers(table, site.PUSH), numbers(table, site.SHIFT)
+    guess = np.empty(qvel.size)
+    for j in range(qvel.size):
+        push[j], shift[j], guess[j] = 0.0, 0.0, qvel[j] + h * warm[j]
+        if implicit:
+            f[j] -= h * K[j] * qvel[j]
+    turns = spin(h, bodies_at(table), vectors(table, site.XMAT, 9), qvel, push, shift)
+    if turns:
+        for j in range(qvel.size):
+            f[j] += push[j]
+    touch, pair, head = touching(base, where)
+    efc = _rows(table, base, where, fixed.sparse, qvel.size, pair)
+    none = np.zeros(0, np.int64)
+    extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
+    good, v, found = attempt(
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, numbers(table, site.TALLY)
+    )
+    if not good or not _usual(table, h, pair, head, v, found):
+        return UNUSUAL
+    for j in range(v.size):
+        velocity[j] = v[j]
+    if not last and goes_further(table, h, v):
+        return OUTRUN
+    for i in range(found.size):
+        force[i] = found[i]
+    drop(table, base, where, found)
+    narrow(table, found.size)
+    return TURNED if turns else SOLVED
+
+
+@kernel
+def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, pair: np.ndarray) -> Efc:
+    """MuJoCo's rows with our laws, and copies of what `write_at` needs of them."""
+    m = ints(base + where[layout.NEFC], 1)[0]
+    type, id = ints(longs(base + where[layout.TYPE], 1)[0], m), ints(longs(base + where[layout.ID], 1)[0], m)
+    pos, loss = floats(longs(base + where[layout.POS], 1)[0], m), floats(longs(base + where[layout.LOSS], 1)[0], m)
+    margin, law = floats(longs(base + where[layout.MARGIN], 1)[0], m).copy(), np.zeros((m, 4))
+    row_laws(
+        type,
+        id,
+        pair,
+        vectors(table, site.LAWS, 4),
+        vectors(table, site.LAWS + 1, 4),
+        vectors(table, site.LAWS + 2, 4),
+        vectors(table, site.LAWS + 3, 4),
+        numbers(table, site.USER_JOINT),
+        numbers(table, site.USER_TENDON),
+        margin,
+        law,
+    )
+    old_type, old_id = indices(table, site.OLD_TYPE), indices(table, site.OLD_ID)
+    old_pos, old_margin = numbers(table, site.OLD_POS), numbers(table, site.OLD_MARGIN)
+    for i in range(m):
+        old_type[i], old_id[i], old_pos[i], old_margin[i] = type[i], id[i], pos[i], margin[i]
+    size, count = m * nv, 0
+    if sparse:
+        count, size = m, 0
+    rownnz = ints(longs(base + where[layout.ROWNNZ], 1)[0], count)
+    rowadr = ints(longs(base + where[layout.ROWADR], 1)[0], count)
+    for i in range(count):
+        size = max(size, rowadr[i] + rownnz[i])
+    colind = ints(longs(base + where[layout.COLIND], 1)[0], size if sparse else 0)
+    J = floats(longs(base + where[layout.JACOBIAN], 1)[0], size)
+    return Efc(type, id, J, rownnz, rowadr, colind, pos, margin, loss, np.zeros(m), law)
+
+
+@kernel
+def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
+    """Whether velocities are numbers, and contacts that push are near, or closed and do not spin a body."""
+    total, far = 0.0, False
+    for x in v:
+        total += 0.0 * x
+    if total != 0.0:
+        return False
+    open_, speed, radius = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS)
+    for c in range(head.size):
+        if head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
+            far = True
+            if open_[c]:
+                return False
+    if far:
+        change, qvel = np.empty(v.size), numbers(table, site.QVEL)
+        for j in range(v.size):
+            change[j] = v[j] - qvel[j]
+        for spin in body_spins(tree_at(table), vectors(table, site.CDOF, 6), change):
+            if h * spin > SPUN:
+                return False
+    return True
