@@ -85,37 +85,18 @@ def _pointer_to(number: Any) -> Any:
     return pointer
 
 
-_to_float, _to_int, _to_long = _pointer_to(types.float64), _pointer_to(types.int32), _pointer_to(types.int64)
-_to_octet = _pointer_to(types.uint8)
+def _give_twin(plain: Any, number: Any) -> None:
+    pointer = _pointer_to(number)
+
+    @overload(plain)  # type: ignore[untyped-decorator]
+    def twin(address: Any, count: Any) -> Any:
+        def view(address: Any, count: Any) -> Any:
+            return numba.carray(pointer(address), count)
+
+        return view
 
 
-@overload(floats)  # type: ignore[untyped-decorator]
-def _floats(address: Any, count: Any) -> Any:
-    def view(address: Any, count: Any) -> Any:
-        return numba.carray(_to_float(address), count)
-
-    return view
-
-
-@overload(ints)  # type: ignore[untyped-decorator]
-def _ints(address: Any, count: Any) -> Any:
-    def view(address: Any, count: Any) -> Any:
-        return numba.carray(_to_int(address), count)
-
-    return view
-
-
-@overload(longs)  # type: ignore[untyped-decorator]
-def _longs(address: Any, count: Any) -> Any:
-    def view(address: Any, count: Any) -> Any:
-        return numba.carray(_to_long(address), count)
-
-    return view
-
-
-@overload(octets)  # type: ignore[untyped-decorator]
-def _octets(address: Any, count: Any) -> Any:
-    def view(address: Any, count: Any) -> Any:
-        return numba.carray(_to_octet(address), count)
-
-    return view
+_give_twin(floats, types.float64)
+_give_twin(ints, types.int32)
+_give_twin(longs, types.int64)
+_give_twin(octets, types.uint8)
