@@ -10,7 +10,7 @@ from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.certificate import island_residuals
-from pliant.solvers.dense import solve_square
+from pliant.solvers.force_steps import cut, direction, make_pieces
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
@@ -31,8 +31,8 @@ from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility, multiply
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import law_forces
-from pliant.solvers.rows import MOBILITY, OFFSET, PROX, REACH, SLOPE, Rows, bare_rows
-from pliant.solvers.stages import LEAST, line_search
+from pliant.solvers.rows import MOBILITY, OFFSET, SLOPE, Rows, bare_rows
+from pliant.solvers.stages import line_search
 from pliant.solvers.whiten import Inertia
 
 STEPS = 98  # of Newton; what needs more is left to the other ways
@@ -71,7 +71,7 @@ def quick(
     rows = bare_rows(flat, A)
     motion = make_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
-    pieces = _make_pieces(rows)
+    pieces = make_pieces(rows)
     _newton(rows, motion, A, pieces, _reach(rows, guess), lift, force)
     _polish(rows, inertia, motion, A, pieces, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
@@ -104,15 +104,6 @@ def _is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
 
 
 @kernel
-def _make_pieces(rows: Rows) -> System:
-    m, squares = rows.law.shape[0], rows.square_ptr[-1]
-    none = np.zeros(0)
-    return System(
-        np.zeros(squares), np.zeros(squares), none, np.zeros(m), none, none, none, np.empty(m * m), np.zeros((0, 0, 0))
-    )
-
-
-@kernel
 def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array) -> None:
     """Newton from `force` and the rates in motion, which need not go with each other. The best forces are left in
     motion.best, by the rates free + h A lambda. reach: the force that errors are compared with, if none is larger."""
@@ -122,14 +113,15 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
     multiply(A, h, force, missed)
     for i in range(m):
         missed[i] += free[i] - p[i]
-    cut, residual, last = rows, np.inf, np.inf
+    there, scale, residual, last = rows, 1.0, np.inf, np.inf
     for k in range(STEPS):
         if k >= FIRST and (k - FIRST) % EACH == 0:
-            cut = _cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
-        linearise_blocks(cut, force, p, lift, pieces)
+            scale = CUTS[((k - FIRST) // EACH + 1) % len(CUTS)]
+            there = cut(rows, scale)
+        linearise_blocks(there, force, p, lift, pieces)
         if k > 0:  # k of the pieces is what the natural map gives, but for the sign
             last, residual = residual, _largest(pieces.k) / max(reach, _largest(force))
-            if cut.law[0, MOBILITY] != rows.law[0, MOBILITY]:
+            if scale != 1.0:
                 natural_map(rows, force, p, lift, r)
                 residual = _largest(r) / max(reach, _largest(force))
             if residual < tally[RESIDUAL]:
@@ -138,13 +130,13 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
             stalls = last < tally[TOLERANCE] and residual > GAINING * last
             if stalls or (not residual > SHARP and not residual > _enough(rows, free, force)):
                 return
-        _direction(rows, pieces, A, missed, df)
+        direction(rows, pieces, A, missed, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         step = 1.0
         if k > 0 and k % SEARCHED == 0 and residual > FAR:
             multiply(A, h, df, dp)
-            step = line_search(cut, lift, motion.per_row, force, natural_map(cut, force, p, lift, r))
+            step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
         for i in range(m):
             force[i] += step * df[i]
             missed[i] = 0.0
@@ -167,7 +159,7 @@ def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: Syst
             return
         copy(force, before)
         linearise_blocks(rows, force, p, lift, pieces)
-        _direction(rows, pieces, A, nothing, df)
+        direction(rows, pieces, A, nothing, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         for i in range(force.size):
@@ -186,19 +178,6 @@ def _enough(rows: Rows, free: Array, force: Array) -> float:
     for i in range(force.size):
         light = max(light, rows.step * rows.law[i, MOBILITY])
     return SHARP if light * _largest(force) < CONTRAST * _largest(free) else POLISHED
-
-
-@kernel
-def _cut(rows: Rows, scale: float) -> Rows:
-    """The rows with so much of their mobility in the laws."""
-    law = rows.law.copy()
-    for i in range(law.shape[0]):
-        law[i, MOBILITY] *= scale
-        law[i, REACH] *= scale
-    return Rows(
-        rows.step, rows.block_ptr, rows.square_ptr, rows.ptr, rows.idx, rows.val, rows.jac_ptr, rows.jac_idx,
-        rows.jac_val, law,
-    )  # fmt: skip
 
 
 @kernel
@@ -224,52 +203,3 @@ def _reach(rows: Rows, v: Array) -> float:
         if reach < np.inf:
             most = max(most, reach)
     return most
-
-
-@kernel
-def _direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
-    """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
-
-    A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
-    """
-    h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
-    active, x, n = np.empty(m, np.int64), np.empty(m), 0
-    for b in range(rows.block_ptr.size - 1):
-        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-        for i in range(size):
-            df[lo + i] = k[lo + i]
-            for s in range(size):
-                if C[q + i * size + s] != 0.0 or (s != i and B[q + i * size + s] != 0.0):
-                    active[n], df[lo + i] = lo + i, 0.0
-                    n += 1
-                    break
-    D = pieces.work[: n * n].reshape((n, n))
-    row, whole, a, width = 0, np.empty(m), A.reshape(-1), np.uint64(m)  # without sign: see mobility.py
-    for b in range(rows.block_ptr.size - 1):
-        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-        for i in range(size):
-            if row == n or active[row] != lo + i:
-                continue
-            x[row] = k[lo + i]
-            for j in range(width):
-                whole[j] = 0.0
-            for s in range(size):
-                c = C[q + i * size + s]
-                if c != 0.0:
-                    there, scale = np.uint64(lo + s) * width, c * h
-                    for j in range(width):
-                        whole[j] += scale * a[there + j]
-                    whole[lo + s] += c * LEAST * rows.law[lo + s, PROX]
-                    x[row] -= c * missed[lo + s]
-            for s in range(size):
-                whole[lo + s] += B[q + i * size + s]
-            known = 0.0
-            for j in range(width):
-                known += whole[j] * df[j]
-            x[row] -= known
-            for j in range(n):
-                D[row, j] = whole[active[j]]
-            row += 1
-    solve_square(D, x[:n])
-    for i in range(n):
-        df[active[i]] = x[i]

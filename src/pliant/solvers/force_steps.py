@@ -1,0 +1,81 @@
+"""Newton's step with the forces as unknowns: (B + C (h A + E)) dlambda = k, A = G inv(M) G'."""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array
+from pliant.solvers.dense import solve_square
+from pliant.solvers.linear import System
+from pliant.solvers.rows import MOBILITY, PROX, REACH, Rows
+from pliant.solvers.stages import LEAST
+
+
+@kernel
+def make_pieces(rows: Rows) -> System:
+    m, squares = rows.law.shape[0], rows.square_ptr[-1]
+    none = np.zeros(0)
+    return System(
+        np.zeros(squares), np.zeros(squares), none, np.zeros(m), none, none, none, np.empty(m * m), np.zeros((0, 0, 0))
+    )
+
+
+@kernel
+def cut(rows: Rows, scale: float) -> Rows:
+    """The rows with so much of their mobility in the laws."""
+    law = rows.law.copy()
+    for i in range(law.shape[0]):
+        law[i, MOBILITY] *= scale
+        law[i, REACH] *= scale
+    return Rows(
+        rows.step, rows.block_ptr, rows.square_ptr, rows.ptr, rows.idx, rows.val, rows.jac_ptr, rows.jac_idx,
+        rows.jac_val, law,
+    )  # fmt: skip
+
+
+@kernel
+def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
+    """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
+
+    A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
+    """
+    h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
+    active, x, n = np.empty(m, np.int64), np.empty(m), 0
+    for b in range(rows.block_ptr.size - 1):
+        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        for i in range(size):
+            df[lo + i] = k[lo + i]
+            for s in range(size):
+                if C[q + i * size + s] != 0.0 or (s != i and B[q + i * size + s] != 0.0):
+                    active[n], df[lo + i] = lo + i, 0.0
+                    n += 1
+                    break
+    D = pieces.work[: n * n].reshape((n, n))
+    row, whole, a, width = 0, np.empty(m), A.reshape(-1), np.uint64(m)  # without sign: see mobility.py
+    for b in range(rows.block_ptr.size - 1):
+        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        for i in range(size):
+            if row == n or active[row] != lo + i:
+                continue
+            x[row] = k[lo + i]
+            for j in range(width):
+                whole[j] = 0.0
+            for s in range(size):
+                c = C[q + i * size + s]
+                if c != 0.0:
+                    there, scale = np.uint64(lo + s) * width, c * h
+                    for j in range(width):
+                        whole[j] += scale * a[there + j]
+                    whole[lo + s] += c * LEAST * rows.law[lo + s, PROX]
+                    x[row] -= c * missed[lo + s]
+            for s in range(size):
+                whole[lo + s] += B[q + i * size + s]
+            known = 0.0
+            for j in range(width):
+                known += whole[j] * df[j]
+            x[row] -= known
+            for j in range(n):
+                D[row, j] = whole[active[j]]
+            row += 1
+    solve_square(D, x[:n])
+    for i in range(n):
+        df[active[i]] = x[i]
