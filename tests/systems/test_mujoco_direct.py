@@ -129,6 +129,17 @@ def test_what_the_user_writes_between_steps_counts(monkeypatch):
         pliant.mj_step(model, data)
 
 
+@pytest.mark.parametrize("touches", [False, True])
+def test_velocities_that_are_no_numbers_are_an_error(touches):
+    """Also of bodies without rows; a finite force can be too large."""
+    model = build(body('size=".1" mass="1e-3"', "0 0 3") + body('size=".1" mass="1"', "2 0 .0999"), floor=touches)
+    data = start(model)
+    pliant.mj_step(model, data, 3)
+    data.qfrc_applied[0] = 1e308
+    with pytest.raises(pliant.SolveError, match="non-finite"):
+        pliant.mj_step(model, data)
+
+
 def test_an_arena_half_full_is_left_to_the_bindings(monkeypatch):
     model = build("".join(body('type="box" size=".1 .1 .1"', f"{0.3 * k} 0 .0999") for k in range(4)), floor=True)
     data = start(model)

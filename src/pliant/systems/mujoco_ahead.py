@@ -47,17 +47,14 @@ def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
 
 
 @kernel
-def open_at(table: Ints, base: int, where: Ints) -> int:
-    """Note which contacts are beyond their margin, and let them have rows; returns how many they are."""
-    contact, total = longs(base + where[layout.CONTACTS], 1)[0], 0
-    open_ = wholes(table, site.OPEN)
+def open_at(table: Ints, base: int, where: Ints) -> None:
+    """Note which contacts are beyond their margin, and let them have rows."""
+    contact, open_ = longs(base + where[layout.CONTACTS], 1)[0], wholes(table, site.OPEN)
     for c in range(ints(base + where[layout.NCON], 1)[0]):
         exclude = ints(contact + c * where[layout.SIZE] + where[layout.EXCLUDE], 1)
         open_[c] = 0
         if exclude[0] == 1:
             open_[c], exclude[0] = 1, 0
-            total += 1
-    return total
 
 
 @kernel

@@ -9,7 +9,6 @@ from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, touching
 from pliant.systems.mujoco_laws import row_laws
-from pliant.systems.mujoco_leave import drop, narrow
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra
 from pliant.systems.mujoco_site import Fixed, bodies_at, indices, mass_at, numbers, tree_at, vectors, wholes
@@ -22,8 +21,7 @@ UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
 
 @kernel(inline=True)
 def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float) -> int:
-    """Solve the step; then drop contacts that do nothing, and set the margins of limits for the user's rows. last: do
-    not look further."""
+    """Solve the step; velocity and forces are left in the table. last: do not look further."""
     h, where, implicit = fixed.step, fixed.where, fixed.implicit
     velocity, force, f = (
         numbers(table, site.VELOCITY),
@@ -56,8 +54,6 @@ def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal
         return OUTRUN
     for i in range(found.size):
         force[i] = found[i]
-    drop(table, base, where, found)
-    narrow(table, found.size)
     return TURNED if turns else SOLVED
 
 

@@ -106,7 +106,8 @@ def _go(stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control
     if found >= SOLVED:
         return
     answer = stepper.forward(model, data, solver, control=control)
-    if answer.status is Status.NON_FINITE:
+    # Velocities without rows belong to no island, and to no status.
+    if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
         raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
     if not advance:
         return
@@ -126,6 +127,6 @@ def _checked(solver: Formulation | None) -> Formulation:
 
 
 def _count(nstep: int) -> int:
-    if (type(nstep) is not int and (isinstance(nstep, bool) or not isinstance(nstep, int | np.integer))) or nstep < 0:
+    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or nstep < 0:
         raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
     return int(nstep)

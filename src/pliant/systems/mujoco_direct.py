@@ -16,7 +16,7 @@ from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, solve_at
-from pliant.systems.mujoco_leave import write_at
+from pliant.systems.mujoco_leave import drop, narrow, write_at
 from pliant.systems.mujoco_native import (
     collision,
     euler,
@@ -108,6 +108,8 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
             break
     if found == UNUSUAL:
         return UNUSUAL
+    drop(table, data, where)
+    narrow(table, rows)
     cone = ints(fixed.cone_at, 1)
     elliptic, cone[0] = cone[0], fixed.cone
     make_constraint(twin, data)

@@ -4,7 +4,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant._intrinsics import floats, ints, longs
-from pliant.inputs import Array, Ints
+from pliant.inputs import Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import touching
@@ -14,7 +14,7 @@ from pliant.systems.mujoco_write import transfer
 
 
 @kernel
-def drop(table: Ints, base: int, where: Ints, force: Array) -> None:
+def drop(table: Ints, base: int, where: Ints) -> None:
     """Contacts that are out of the user's reach and carry nothing, as `mujoco_write` drops them."""
     ncon, contact, size = (
         ints(base + where[layout.NCON], 1),
@@ -22,7 +22,7 @@ def drop(table: Ints, base: int, where: Ints, force: Array) -> None:
         where[layout.SIZE],
     )
     open_, number, gap = wholes(table, site.OPEN), wholes(table, site.NUMBER), numbers(table, site.USER_GAP)
-    count = 0
+    force, count = numbers(table, site.OLD_FORCE), 0
     for c in range(ncon[0]):
         at = contact + c * size
         head, geom, number[c] = ints(at + where[layout.HEAD], 1), ints(at + where[layout.GEOM], 2), count

@@ -176,8 +176,8 @@ class Reach:
 
 
 @kernel
-def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out: Array) -> None:
-    """|velocity of the centre| + |angular velocity| times the radius; bodies come after their parents."""
+def body_velocities(tree: Tree, cdof: Array, v: Array) -> Array:
+    """MuJoCo's cvel at v, (nbody, 6), angular first; bodies come after their parents."""
     cvel = np.zeros((tree.parent.size, 6))
     for b in range(1, tree.parent.size):
         for k in range(6):
@@ -185,6 +185,13 @@ def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out:
         for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
             for k in range(6):
                 cvel[b, k] += cdof[i, k] * v[i]
+    return cvel
+
+
+@kernel
+def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out: Array) -> None:
+    """|velocity of the centre| + |angular velocity| times the radius."""
+    cvel = body_velocities(tree, cdof, v)
     for g in range(tree.body.size):
         b = tree.body[g]
         c = tree.root[b]
@@ -198,14 +205,9 @@ def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out:
 @kernel
 def body_spins(tree: Tree, cdof: Array, v: Array) -> Array:
     """|angular velocity| of each body at v."""
-    w, out = np.zeros((tree.parent.size, 3)), np.zeros(tree.parent.size)
-    for b in range(1, tree.parent.size):
-        for k in range(3):
-            w[b, k] = w[tree.parent[b], k]
-        for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
-            for k in range(3):
-                w[b, k] += cdof[i, k] * v[i]
-        out[b] = np.sqrt(w[b, 0] ** 2 + w[b, 1] ** 2 + w[b, 2] ** 2)
+    cvel, out = body_velocities(tree, cdof, v), np.empty(tree.parent.size)
+    for b in range(out.size):
+        out[b] = np.sqrt(cvel[b, 0] ** 2 + cvel[b, 1] ** 2 + cvel[b, 2] ** 2)
     return out
 
 

@@ -83,11 +83,12 @@ class Site:
         self.make_room(64)
 
     def make_room(self, size: int) -> None:
-        """For so many rows, and so many contacts."""
+        """For so many rows, and so many contacts, at least."""
+        if size <= self.table[ROOM]:
+            return
         self.table[ROOM] = size
-        whole, real = (np.zeros(size, kind) for kind in (np.int32, np.float64))
-        self.open = np.zeros(size, np.int64)
-        self._rows = whole, whole.copy(), real, real.copy(), real.copy(), self.open, self.open.copy()
+        kinds = (np.int32,) * 2 + (np.float64,) * 3 + (np.int64,) * 2
+        self._rows = [np.zeros(size, kind) for kind in kinds]
         for k, array in enumerate(self._rows):
             self._enter(OLD_TYPE + k, array)
 

@@ -162,7 +162,7 @@ class Stepper:
             return OTHERWISE
         found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
         if found == OTHERWISE:
-            site.make_room(2 * max(data.nefc, data.ncon, 32))
+            site.make_room(2 * max(data.nefc, data.ncon))
         elif advance and found == TURNED:
             self._shift = site.shift
             self.advance(model, data)
