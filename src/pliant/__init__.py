@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pliant.errors import FileError, InputError, PliantError, SolveError
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
+    from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
     from pliant.problem import StepProblem
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.step import step
     from pliant.systems import System
     from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
+    from pliant.systems.mujoco_contacts import contacts
     from pliant.systems.mujoco_patch import patch_mujoco
     from pliant.systems.mujoco_stats import stats
     from pliant.systems.mujoco_system import MujocoSystem, load
@@ -38,9 +40,12 @@ _HOME = {
     "ContactState": "solution",
     "Convex": "solvers",
     "Coulomb": "solvers",
+    "DEFAULT_MATERIAL": "materials",
     "FileError": "errors",
+    "Foundation": "materials",
     "InputError": "errors",
     "Law": "laws",
+    "Material": "materials",
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
     "Printed": "solvers",
@@ -51,6 +56,7 @@ _HOME = {
     "System": "systems",
     "Trajectory": "trajectory",
     "Unilateral": "constraints",
+    "contacts": "systems.mujoco_contacts",
     "gyroscopic_torque": "gyroscope",
     "linearize": "solvers.linearize",
     "load": "systems.mujoco_system",
@@ -66,6 +72,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DEFAULT_MATERIAL",
     "Bilateral",
     "Clipped",
     "Contact",
@@ -73,8 +80,10 @@ __all__ = [
     "Convex",
     "Coulomb",
     "FileError",
+    "Foundation",
     "InputError",
     "Law",
+    "Material",
     "MujocoSystem",
     "PliantError",
     "Printed",
@@ -86,6 +95,7 @@ __all__ = [
     "Trajectory",
     "Unilateral",
     "__version__",
+    "contacts",
     "gyroscopic_torque",
     "linearize",
     "load",

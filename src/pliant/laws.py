@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class Law:
     _: KW_ONLY
     exponent: float | Array
     dissipation: float | Array
+    _hash: int = field(init=False)
 
     def __init__(
         self, stiffness: Any = 0.0, damping: Any = 0.0, *, exponent: Any = 1.0, dissipation: Any = 0.0
@@ -41,6 +42,8 @@ class Law:
         object.__setattr__(self, "damping", _parameter("damping", damping, 0.0))
         object.__setattr__(self, "exponent", _parameter("exponent", exponent, 1.0))
         object.__setattr__(self, "dissipation", _parameter("dissipation", dissipation, 0.0))
+        # found once: laws are looked up in every step
+        object.__setattr__(self, "_hash", hash(tuple(np.asarray(part).tobytes() for part in self._parts())))
 
     @property
     def is_linear(self) -> bool:
@@ -53,7 +56,7 @@ class Law:
         return all(np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
 
     def __hash__(self) -> int:
-        return hash(tuple(np.asarray(part).tobytes() for part in self._parts()))
+        return self._hash
 
     def __repr__(self) -> str:
         shown = [f"stiffness={spread(self.stiffness)}", f"damping={spread(self.damping)}"]

@@ -13,6 +13,7 @@ from pliant.errors import FileError, InputError
 from pliant.inputs import Array
 from pliant.lock import Lock
 from pliant.problem import StepProblem
+from pliant.readout import COLUMNS
 from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
 from pliant.solution import Solution, Status, WarmStart
 from pliant.trajectory import (
@@ -30,8 +31,10 @@ from pliant.trajectory import (
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is
 STATUSES = list(Status)
-FREE = ("duration", "versions")  # parameters in which a run that goes on may differ from the one in the file
-Sample = tuple[float, Array, Array, Layout, Array, Array]  # time, q, v, how the forces are laid out, forces, statistics
+FREE = ("duration", "versions", "geoms")  # parameters in which a run that goes on may differ from the one in the file
+NOTHING = np.zeros((0, len(COLUMNS)))
+# time, q, v, how the forces are laid out, forces, statistics, contacts
+Sample = tuple[float, Array, Array, Layout, Array, Array, Array]
 
 
 class State(NamedTuple):
@@ -59,7 +62,7 @@ class Recorder:
         """Begin with `start`, or where the run in the file stopped."""
         self.parameters, self.every, self.path = parameters, every, path
         nothing = np.zeros(len(STATS))
-        self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing)], None, nothing)
+        self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing, NOTHING)], None, nothing)
         self._kept: list[Chunk] = []
         self._written = time.monotonic()
         self._end: int | None = None  # of the file
@@ -92,14 +95,16 @@ class Recorder:
         if self._lock is not None:
             self._lock.release()
 
-    def step(self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout) -> None:
-        """Count a step, and keep it if it is its turn."""
+    def step(
+        self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout, touch: Array = NOTHING
+    ) -> None:
+        """Count a step, and keep it if it is its turn. touch: its contacts, as rows of `pliant.readout`."""
         held, stats = self._held, self._held.stats.copy()
         worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
         stats[:3] = np.maximum(stats[:3], worst)
         stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
         force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
-        sample = (now, state.q, state.v, layout, force, stats)
+        sample = (now, state.q, state.v, layout, force, stats, touch)
         if state.steps % self.every == 0:
             self._held = _Held(state, [*held.samples, sample], None, np.zeros(len(STATS)))
         else:
@@ -144,7 +149,7 @@ def layout_of(problem: StepProblem) -> Layout:
 
 
 def _chunk(samples: list[Any], nq: int, nv: int) -> Chunk:
-    times, q, v, layouts, forces, stats = zip(*samples, strict=True) if samples else ((),) * 6
+    times, q, v, layouts, forces, stats, touch = zip(*samples, strict=True) if samples else ((),) * 7
     distinct = list(dict.fromkeys(layouts))
     place = {layout: i for i, layout in enumerate(distinct)}
     return Chunk(
@@ -155,6 +160,8 @@ def _chunk(samples: list[Any], nq: int, nv: int) -> Chunk:
         np.array([place[layout] for layout in layouts], dtype=np.int64),
         np.concatenate([np.zeros(0), *forces]),
         np.array(stats, dtype=float).reshape(len(stats), len(STATS)),
+        np.array([len(part) for part in touch], dtype=np.int64),
+        np.concatenate([NOTHING, *touch]),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pliant.errors import InputError, SolveError
 from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
-from pliant.recording import Recorder, State, layout_of
+from pliant.recording import NOTHING, Recorder, State, layout_of
 from pliant.solution import Status
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
@@ -61,6 +61,9 @@ def simulate(
         "step": clock.step, "duration": float(duration), "time": clock.begin, "solver": repr(solver), "drift": drift,
         "record_every": record_every, "q": first.q.tolist(), "v": first.v.tolist(),
     }  # fmt: skip
+    geoms = getattr(system, "geoms", None)
+    if geoms is not None:
+        parameters["geoms"] = list(geoms)
     recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first)
     try:
         if recorder.state.steps > clock.steps:
@@ -84,7 +87,7 @@ def _march(
     system: System, clock: _Clock, solver: Formulation, drift: str, recorder: Recorder, bar: Any, throw: bool
 ) -> Trajectory:
     """Step after step, and what becomes of the run when it stops."""
-    warned, begin = False, recorder.state.steps
+    warned, begin, readout = False, recorder.state.steps, getattr(system, "readout", None)
     try:
         while (here := recorder.state).steps < clock.steps:
             now, first = clock.at(here.steps), here.steps == begin
@@ -95,7 +98,8 @@ def _march(
                     raise SolveError(f"at t = {now:.9g} s: {solution.status}", taken.problem, solution)
                 return recorder.end(NON_FINITE)
             there = State(here.steps + 1, taken.q, solution.velocity, solution)
-            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, layout_of(taken.problem))
+            touch = readout(solution) if readout is not None else NOTHING
+            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, layout_of(taken.problem), touch)
             if not solution.status.solved and not warned:
                 warned, says = True, solver.explain(solution.status)
                 _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, says)

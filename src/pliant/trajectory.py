@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant.errors import FileError
+from pliant.errors import FileError, PliantError
 from pliant.inputs import Array, Ints
+from pliant.readout import COLUMNS, contact_table, pressure_table
 from pliant.record import RUN, Record, read, write
 from pliant.solution import Status
 
@@ -36,6 +37,8 @@ class Chunk(NamedTuple):
     layout: Ints  # (n,) which
     force: Array  # forces of all samples, constraint by constraint
     stats: Array  # (n, len(STATS))
+    touches: Ints  # (n,) how many contacts each sample has
+    touch: Array  # (sum, len(COLUMNS)) their rows
 
 
 class Trajectory:
@@ -46,6 +49,7 @@ class Trajectory:
     stats   dict of arrays (T,), over the steps since the sample before: status (worst, as an index into
             list(pliant.Status)), residual and momentum_residual (largest), iterations, factorizations, gave_up (steps
             where looking ahead did not contract) and unsolved (steps at the iteration limit), summed
+    contacts, pressure: tables of who touches whom, for systems that tell (MuJoCo models do)
     parameters, complete: what the run was asked for, and whether it got there
     ended   how: "complete", "interrupted" (Ctrl-C), "non-finite" (an answer, with throw=False: the last status says so
             too), "error" (an exception), or "unfinished" (killed, or still being written)
@@ -89,6 +93,30 @@ class Trajectory:
         if self.ended == NON_FINITE:  # the step that failed leads to no sample of its own
             stats["status"][-1:] = list(Status).index(Status.NON_FINITE)
         return stats
+
+    @property
+    def contacts(self) -> Any:
+        """A row per contact and sample, of the step that ended at its time: a pandas.DataFrame if pandas is installed,
+        else a structured array.
+
+        time [s], geom1, geom2, element (of a Foundation on geom2, else -1), x y z [m], nx ny nz (the normal, from geom1
+        to geom2), fx fy fz [N] in the world: what geom1 does to geom2, penetration [m] at the end of the step, state.
+        """
+        return contact_table(*self._touches())
+
+    @property
+    def pressure(self) -> Any:
+        """A row per element of a Foundation that pushes: time, geom, element, u v w (its place in the frame of the geom
+        [m]), area [m^2], pressure and shear [Pa]."""
+        return pressure_table(*self._touches())
+
+    def _touches(self) -> tuple[Array, Array, list[str]]:
+        names = self.parameters.get("geoms")
+        if names is None:
+            raise PliantError(
+                "this run has no contacts by name: its system has no `readout`; Trajectory.forces has the forces"
+            )
+        return np.repeat(self.time, self._joined("touches").astype(np.int64)), self._joined("touch"), names
 
     def save(self, path: Path) -> None:
         """Write the run to a file of its own; an existing file is replaced."""
@@ -164,8 +192,9 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
 
 def _without_last(chunk: Chunk) -> Chunk:
     rows = sum(count * dimension for _, count, dimension in chunk.layouts[chunk.layout[-1]])
-    short = {name: getattr(chunk, name)[:-1] for name in ("time", "q", "v", "layout", "stats")}
-    return chunk._replace(**short, force=chunk.force[: len(chunk.force) - rows])
+    short = {name: getattr(chunk, name)[:-1] for name in ("time", "q", "v", "layout", "stats", "touches")}
+    touch = chunk.touch[: int(short["touches"].sum())]
+    return chunk._replace(**short, force=chunk.force[: len(chunk.force) - rows], touch=touch)
 
 
 def _start(parameters: dict[str, Any], path: Path) -> Chunk:
@@ -174,13 +203,17 @@ def _start(parameters: dict[str, Any], path: Path) -> Chunk:
         time, q, v = (np.atleast_2d(np.array(parameters[name], dtype=float)) for name in ("time", "q", "v"))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{os.fspath(path)}: the run has no samples and does not say where it starts") from error
-    return Chunk(time[0], q, v, [()], np.zeros(1, np.int64), np.zeros(0), np.zeros((1, len(STATS))))
+    none, one = np.zeros(0), np.zeros(1, np.int64)
+    return Chunk(time[0], q, v, [()], one, none, np.zeros((1, len(STATS))), one, none.reshape(0, len(COLUMNS)))
 
 
 def _chunk(record: Record, path: Path) -> Chunk:
     try:
         layouts = [tuple((str(n), int(c), int(d)) for n, c, d in layout) for layout in record.header["layouts"]]
-        arrays = {name: record.arrays[name] for name in Chunk._fields if name != "layouts"}
+        # files of before there were tables have none
+        none = {"touches": np.zeros(len(record.arrays["time"]), np.int64), "touch": np.zeros((0, len(COLUMNS)))}
+        given = {**none, **record.arrays}
+        arrays = {name: given[name] for name in Chunk._fields if name != "layouts"}
         chunk = Chunk(layouts=layouts, **arrays)
         if sum(part.size for forces in _forces(chunk) for part in forces) != chunk.force.size:
             raise ValueError("forces and their layout disagree")

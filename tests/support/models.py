@@ -9,6 +9,7 @@ import numpy as np
 
 FLOOR = '<geom name="floor" type="plane" size="0 0 1" condim="1"/>'
 WEIGHT = 9.81  # [N] of 1 kg
+CONTACT = 1e8  # [N/m] of two geoms of DEFAULT_MATERIAL: 2 E* a, nu = 0
 
 
 def build(world: str, *, option: str = "", rest: str = "", floor: bool = False, flags: str = "", size: str = "") -> Any:

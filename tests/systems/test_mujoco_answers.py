@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems.mujoco_laws import CONTACT
-from tests.support.models import WEIGHT, body, build, start
+from tests.support.models import CONTACT, WEIGHT, body, build, start
 
 ROBOTS = {
     "ANYmal": "anymal_b_simple_description/robots/anymal.urdf",

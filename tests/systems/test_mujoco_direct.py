@@ -181,10 +181,10 @@ def test_without_the_layout_or_the_library_steps_are_the_same(missing, monkeypat
     assert_same(ours, other)
 
 
-@pytest.mark.parametrize("place", range(27))
+@pytest.mark.parametrize("place", range(29))
 def test_a_layout_that_differs_is_noticed(place, monkeypatch, caplog):
     right = mujoco_layout.layout()
-    assert right is not None and len(right) == 27
+    assert right is not None and len(right) == 29
     wrong = right.copy()
     wrong[place] += 8
     assert mujoco_layout._difference(wrong) != "" == mujoco_layout._difference(right)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems.mujoco_laws import CONTACT, RIGID, SETTLING, find
-from tests.support.models import WEIGHT, body, build, hinge, slider, start
+from pliant.systems.mujoco_laws import RIGID, SETTLING, find
+from tests.support.models import CONTACT, WEIGHT, body, build, hinge, slider, start
 
 SPHERE = 'name="ball" size=".1" mass="1"'
 
@@ -78,7 +78,7 @@ def test_materials_of_one_call_do_not_stay():
 ERRORS: dict[str, tuple[Any, list[str]]] = {
     "no match": ({"bal": pliant.Law(1.0)}, ["'bal' matches nothing", "ball", "floor", "thing", "no names"]),
     "no match of a kind": ({"joint:ball": pliant.Law(1.0)}, ["'joint:ball' matches nothing", "joint: no names"]),
-    "not a law": ({"ball": 1e5}, ["materials['ball']", "pliant.Law", "float"]),
+    "not a law": ({"ball": 1e5}, ["materials['ball']", "pliant.Material", "Law", "float"]),
     "not a name": ({3: pliant.Law(1.0)}, ["names", "3"]),
     "many numbers": ({"ball": pliant.Law([1e5, 1e6])}, ["materials['ball']"]),
     "not a mapping": ([("ball", pliant.Law(1.0))], ["materials"]),

@@ -40,6 +40,7 @@ from pliant.solvers.whiten import Inertia, whiten_rows
     START_TAIL,  # and from c: stiff springs at rest are small differences of large numbers
 ) = range(19)
 LAW_COLUMNS = 19
+HERTZ = 1.5  # an exponent that has a root
 
 
 class Rows(NamedTuple):
@@ -162,8 +163,9 @@ def power_force(law: Array, h: float, i: int, rate: float) -> tuple[float, float
     """g and its slope -dg/dp at the rate r of penetration, d = d0 + h r: in r, not in d, nothing is lost as h -> 0."""
     q, alpha = law[i, EXPONENT], law[i, DISSIPATION]
     d = max(0.0, max(0.0, -law[i, VALUE]) + h * rate)
-    spring = law[i, STIFFNESS] * d**q
-    steep = law[i, STIFFNESS] * q * d ** (q - 1.0) if d > 0.0 or q == 1.0 else 0.0
+    bent = np.sqrt(d) if q == HERTZ else d ** (q - 1.0) if d > 0.0 or q == 1.0 else 0.0
+    steep = law[i, STIFFNESS] * bent
+    spring, steep = steep * d, steep * q
     grown = 1.0 + alpha * rate
     force = spring * grown + law[i, DAMPING] * rate
     return force, h * steep * grown + spring * alpha + law[i, DAMPING]
@@ -179,12 +181,12 @@ def power_rate(law: Array, h: float, i: int, p: float) -> float:
 @kernel
 def power_rate_at(law: Array, h: float, i: int, force: float) -> float:
     """The r at which g = force >= 0: g grows with r wherever it is positive."""
-    d0 = max(0.0, -law[i, VALUE])
-    low = -d0 / h
-    if force == 0.0 and law[i, DAMPING] == 0.0 and law[i, DISSIPATION] == 0.0:
-        return low
-    # where r >= 0 the spring alone reaches the force at this depth
-    high = max(0.0, ((force / law[i, STIFFNESS]) ** (1.0 / law[i, EXPONENT]) - d0) / h)
+    d0, q = max(0.0, -law[i, VALUE]), law[i, EXPONENT]
+    ratio = force / law[i, STIFFNESS]
+    depth = np.cbrt(ratio) ** 2 if q == HERTZ else ratio ** (1.0 / q)
+    if law[i, DAMPING] == 0.0 and law[i, DISSIPATION] == 0.0:
+        return (depth - d0) / h
+    low, high = -d0 / h, max(0.0, (depth - d0) / h)  # where r >= 0 the spring alone reaches the force at this depth
     r = high
     for _ in range(300):
         g, slope = power_force(law, h, i, r)

@@ -5,11 +5,13 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, ints, longs
 from pliant.inputs import Array, Ints
+from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_reach import outruns, widen, widen_limits
 from pliant.systems.mujoco_rows import Touch
 from pliant.systems.mujoco_site import Fixed, limits_at, numbers, tree_at, vectors, wholes
+from pliant.systems.mujoco_surfaces import Spots
 
 
 @kernel
@@ -32,7 +34,7 @@ def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
         numbers(table, site.MOVING),
         fixed.fall,
         numbers(table, site.USER_GAP),
-        numbers(table, site.MODEL),
+        numbers(table, site.GEOM_MARGIN),
         numbers(table, site.USER_PAIR),
         fixed.stiff_gaps,
         speed,
@@ -75,17 +77,18 @@ def goes_further(table: Ints, h: float, v: Array) -> bool:
 
 
 @kernel
-def touching(base: int, where: Ints) -> tuple[Touch, np.ndarray, np.ndarray]:
-    """What contacts add, their geoms, (ncon, 2), and their first rows, (ncon,)."""
+def touching(base: int, where: Ints) -> tuple[Touch, Spots, np.ndarray]:
+    """What contacts add, where they are, and their first rows, (ncon,)."""
     n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
     touch = Touch(np.empty(n, np.int32), np.empty((n, 5)), np.empty(n))
-    pair, head = np.empty((n, 2), np.int32), np.empty(n, np.int32)
+    spots, head = Spots(np.empty((n, 2), np.int32), np.empty((n, 3)), np.empty((n, 9))), np.empty(n, np.int32)
     for c in range(n):
         at = contact + c * where[layout.SIZE]
         touch.dim[c], head[c] = ints(at + where[layout.DIM], 1)[0], ints(at + where[layout.HEAD], 1)[0]
         touch.adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
-        geom, mu = ints(at + where[layout.GEOM], 2), floats(at + where[layout.FRICTION], 5)
-        pair[c, 0], pair[c, 1] = geom[0], geom[1]
-        for k in range(5):
-            touch.friction[c, k] = mu[k]
-    return touch, pair, head
+        geom = ints(at + where[layout.GEOM], 2)
+        spots.pair[c, 0], spots.pair[c, 1] = geom[0], geom[1]
+        copy(floats(at + where[layout.FRICTION], 5), touch.friction[c])
+        copy(floats(at + where[layout.PLACE], 3), spots.pos[c])
+        copy(floats(at + where[layout.FRAME], 9), spots.frame[c])
+    return touch, spots, head

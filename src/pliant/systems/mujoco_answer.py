@@ -10,10 +10,21 @@ from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, touching
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
-from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra
-from pliant.systems.mujoco_site import Fixed, bodies_at, indices, mass_at, numbers, tree_at, vectors, wholes
+from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
+from pliant.systems.mujoco_site import (
+    Fixed,
+    bodies_at,
+    indices,
+    mass_at,
+    numbers,
+    surfaces_at,
+    tree_at,
+    vectors,
+    wholes,
+)
 from pliant.systems.mujoco_solve import attempt
 from pliant.systems.mujoco_spin import spin
+from pliant.systems.mujoco_surfaces import BOUNCE, FAST, Spots
 
 # What `solve_at` returns: no answer; one; one, and bodies turn; one with which the step goes further than is covered.
 UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
@@ -39,14 +50,16 @@ def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal
     if turns:
         for j in range(qvel.size):
             f[j] += push[j]
-    touch, pair, head = touching(base, where)
-    efc = _rows(table, base, where, fixed.sparse, qvel.size, pair)
+    touch, spots, head = touching(base, where)
+    efc = _rows(table, base, where, fixed.sparse, qvel.size, spots)
     none = np.zeros(0, np.int64)
     extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
     good, v, found = attempt(
         h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, numbers(table, site.TALLY)
     )
-    if not good or not _usual(table, h, pair, head, v, found):
+    if not good or not _usual(table, h, spots.pair, head, v, found):
+        return UNUSUAL
+    if _bounces(surfaces_at(table).material, efc, spots.pair, head, qvel, shift, found):
         return UNUSUAL
     for j in range(v.size):
         velocity[j] = v[j]
@@ -58,7 +71,7 @@ def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal
 
 
 @kernel
-def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, pair: np.ndarray) -> Efc:
+def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, spots: Spots) -> Efc:
     """MuJoCo's rows with our laws, and copies of what `write_at` needs of them."""
     m = ints(base + where[layout.NEFC], 1)[0]
     type, id = ints(longs(base + where[layout.TYPE], 1)[0], m), ints(longs(base + where[layout.ID], 1)[0], m)
@@ -67,11 +80,12 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, pair: np.n
     row_laws(
         type,
         id,
-        pair,
-        vectors(table, site.LAWS, 4),
-        vectors(table, site.LAWS + 1, 4),
-        vectors(table, site.LAWS + 2, 4),
-        vectors(table, site.LAWS + 3, 4),
+        surfaces_at(table),
+        spots,
+        vectors(table, site.GEOM_LAW, 4),
+        vectors(table, site.JOINT_LAW, 4),
+        vectors(table, site.TENDON_LAW, 4),
+        vectors(table, site.EQUALITY_LAW, 4),
         numbers(table, site.USER_JOINT),
         numbers(table, site.USER_TENDON),
         margin,
@@ -115,3 +129,19 @@ def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, 
             if h * spin > SPUN:
                 return False
     return True
+
+
+@kernel
+def _bounces(
+    material: Array, efc: Efc, pair: np.ndarray, head: np.ndarray, v0: Array, shift: Array, force: Array
+) -> bool:
+    """Whether a contact that pushes has restitution and came fast."""
+    for c in range(head.size):
+        if head[c] >= 0 and force[head[c]] > 0.0:
+            one, two = material[pair[c, 0]], material[pair[c, 1]]
+            its = one if one[BOUNCE] >= two[BOUNCE] else two
+            if its[BOUNCE] > 0.0:
+                before, more, _ = row_rates(efc, head[c], v0, shift, shift)
+                if before + more < -its[FAST]:
+                    return True
+    return False

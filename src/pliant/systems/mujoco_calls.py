@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError, SolveError
-from pliant.laws import Law
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_answer import SOLVED
 from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
-from pliant.systems.mujoco_laws import checked
+from pliant.systems.mujoco_laws import Substance, checked
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper, check_finite
@@ -32,15 +31,16 @@ def mj_step(
     data: Any,
     nstep: int = 1,
     *,
-    materials: Mapping[str, Law] | None = None,
+    materials: Mapping[str, Substance] | None = None,
     solver: Formulation | None = None,
     compliance: str = "materials",
 ) -> None:
     """mujoco.mj_step with our constraint forces: data goes `nstep` steps of model.opt.timestep on.
 
-    materials: {name or glob: Law} of geoms, bodies, joints (their limits), tendons and equalities, with the prefixes
-    "geom:", "body:", "joint:", "tendon:", "equality:". solver: `Coulomb()`, the default, or `Convex()`.
-    compliance: "materials", or "model" for the springs that the model's solref stands for.
+    materials: {name or glob: Material, Foundation or Law} of geoms, bodies, joints (their limits), tendons and
+    equalities, with the prefixes "geom:", "body:", "joint:", "tendon:", "equality:". solver: `Coulomb()`, the
+    default, or `Convex()`. compliance: "materials", or "model" for the springs that the model's solref stands
+    for.
     """
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     for _ in range(_count(nstep)):
@@ -60,7 +60,7 @@ def mj_step2(
     model: Any,
     data: Any,
     *,
-    materials: Mapping[str, Law] | None = None,
+    materials: Mapping[str, Substance] | None = None,
     solver: Formulation | None = None,
     compliance: str = "materials",
 ) -> None:
@@ -74,7 +74,7 @@ def mj_forward(
     model: Any,
     data: Any,
     *,
-    materials: Mapping[str, Law] | None = None,
+    materials: Mapping[str, Substance] | None = None,
     solver: Formulation | None = None,
     compliance: str = "materials",
 ) -> None:
@@ -84,15 +84,18 @@ def mj_forward(
         _go(stepper, model, data, solver, control=True, advance=False)
 
 
-def _stepper(model: Any, materials: Mapping[str, Law] | None, compliance: str) -> Stepper:
+def _stepper(model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> Stepper:
     known = _steppers.get(model)
     if known is None:
         if not isinstance(model, mujoco().MjModel):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         known = _steppers.of(model, dict)
-    key = compliance if materials is None else (compliance, *checked(materials).items())
-    found = known.get(key)
+    try:
+        found = known.get(compliance if materials is None else (compliance, *materials.items()))
+    except (AttributeError, TypeError):  # neither a mapping nor values that are ours: `checked` says so
+        found = None
     if found is None:
+        key = compliance if materials is None else (compliance, *checked(materials).items())
         found = known[key] = Stepper(model, materials, compliance)
     return found
 

@@ -1,12 +1,13 @@
 """Where the law of each of MuJoCo's rows comes from.
 
-contact          the laws named for its two geoms, in series; one if only one is named; else `CONTACT`, damped
+contact          by the materials of its two geoms (`mujoco_surfaces`), `DEFAULT_MATERIAL` where none is named; where a
+                 law is named for a geom, that one, or the two laws in series
 limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`, damped
 dry friction     a damper of `RIGID` N s/m within the range of the friction
 any              with compliance="model": the spring of its `solref` and `solimp`, (k d r + b v) / R
 
-Damped, with B / K = `SETTLING`: what starts inside a contact, beyond a limit or off an equality comes back with this
-time constant. A spring alone would throw it back within one step, at the depth over h.
+Damped, with B / K = `SETTLING`: what starts beyond a limit or off an equality comes back with this time constant. A
+spring alone would throw it back within one step, at the depth over h.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pliant._compile import kernel
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.laws import Law
+from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.solvers.island import copy
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import (
@@ -33,25 +35,29 @@ from pliant.systems.mujoco_kinds import (
     LIMIT_TENDON,
     STIFFNESS,
 )
+from pliant.systems.mujoco_surfaces import BOUNCE, FLAT, Spots, Surfaces, flat_radii, material_law
 
-CONTACT: Final = 1e8  # [N/m] of contacts for which nothing is named
-SETTLING: Final = 0.02  # [s] B / K of rows for which nothing is named
+SETTLING: Final = 0.02  # [s] B / K of limits and equalities for which nothing is named
 RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
 KINDS: Final = {"geom": "GEOM", "body": "BODY", "joint": "JOINT", "equality": "EQUALITY", "tendon": "TENDON"}
 COMPLIANCES: Final = ("materials", "model")
+Substance = Law | Material | Foundation
 
 
 class Laws:
-    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality.
+    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality; what geoms are made of.
 
-    nan: not named. A negative stiffness, and the damping beside it, are per effective inertia of the row.
+    nan: no law is named. A negative stiffness, and the damping beside it, are per effective inertia of the row.
     """
 
-    def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
+    def __init__(self, model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> None:
         if compliance not in COMPLIANCES:
             raise InputError(f"compliance must be one of {', '.join(COMPLIANCES)}, got {compliance!r}")
         self.by_reference = compliance == "model"
         self.geom = np.full((model.ngeom, 4), np.nan)
+        self.material = np.tile(_columns(DEFAULT_MATERIAL), (model.ngeom, 1))
+        self.friction: dict[int, float] = {}  # of geoms whose material has its own
+        self.foundation: dict[int, Foundation] = {}
         self.joint, self.tendon, self.equality = (
             np.tile([RIGID, 0.0, 1.0, 0.0], (n, 1)) for n in (model.njnt, model.ntendon, model.neq)
         )
@@ -64,23 +70,48 @@ class Laws:
         ):
             direct = solref[:, 0] < 0.0
             table[direct, STIFFNESS], table[direct, DAMPING] = solref[direct, 0], -solref[direct, 1]
-        for key, law in (materials or {}).items():
-            self._name(model, key, law)
+        for key, substance in (materials or {}).items():
+            self._name(model, key, substance)
+        self.material[:, FLAT] = flat_radii(model)
+
+    @property
+    def bounces(self) -> bool:
+        return bool((self.material[:, BOUNCE] > 0.0).any())
 
     @property
     def is_plain(self) -> bool:
-        """Whether no row needs its effective inertia, or MuJoCo's references."""
+        """Whether no row needs its effective inertia, or MuJoCo's references, and no geom has elements."""
         tables = (self.joint, self.tendon, self.equality)
-        return not self.by_reference and not any((table[:, STIFFNESS] < 0.0).any() for table in tables)
+        return (
+            not self.by_reference
+            and not self.foundation
+            and not any((table[:, STIFFNESS] < 0.0).any() for table in tables)
+        )
 
-    def _name(self, model: Any, key: str, law: Law) -> None:
+    def _name(self, model: Any, key: str, substance: Substance) -> None:
+        kind, found = find(model, key)
+        if kind == "body":
+            kind, found = "geom", list(np.flatnonzero(np.isin(model.geom_bodyid, found)))
+        if isinstance(substance, Law):
+            self._name_law(model, key, substance, kind, found)
+            return
+        if kind != "geom":
+            raise InputError(f"materials[{key!r}]: a {kind} takes a pliant.Law, not a {type(substance).__name__}")
+        self.geom[found] = np.nan
+        for g in map(int, found):
+            self.friction.pop(g, None)
+            self.foundation.pop(g, None)
+            if substance.friction is not None:
+                self.friction[g] = substance.friction
+            if isinstance(substance, Foundation):
+                self.foundation[g] = substance
+            else:
+                self.material[g] = _columns(substance)
+
+    def _name_law(self, model: Any, key: str, law: Law, kind: str, found: list[int]) -> None:
         row = [np.asarray(x) for x in (law.stiffness, law.damping, law.exponent, law.dissipation)]
         if any(x.ndim for x in row):
             raise InputError(f"materials[{key!r}] must be a Law of numbers, got arrays: {law}")
-        kind, found = find(model, key)
-        if kind == "body":
-            self.geom[np.isin(model.geom_bodyid, found)] = row
-            return
         if kind != "geom" and not law.is_linear:
             raise InputError(f"materials[{key!r}]: limits and equalities take linear laws, exponent 1, dissipation 0")
         limited = {"joint": model.jnt_limited, "tendon": model.tendon_limited}.get(kind)
@@ -89,13 +120,22 @@ class Laws:
         getattr(self, kind)[found] = row
 
 
-def checked(materials: Any) -> dict[str, Law]:
-    """A copy of {name: Law}; keys are checked where they are looked for."""
+def _columns(material: Material) -> list[float]:
+    """A row of `mujoco_surfaces.Surfaces.material`, but for the shape of the geom."""
+    m, radius = material, material.contact_radius
+    given = np.nan if radius is None else radius
+    return [m.compliance, m.damping, m.dissipation, given, np.nan, m.restitution, m.restitution_speed]
+
+
+def checked(materials: Any) -> dict[str, Substance]:
+    """A copy of {name: Material, Foundation or Law}; keys are checked where they are looked for."""
     if not isinstance(materials, Mapping | None):
-        raise InputError(f"materials must be a mapping of names to pliant.Law, got {type(materials).__name__}")
-    for key, law in (materials or {}).items():
-        if not isinstance(law, Law):
-            raise InputError(f"materials[{key!r}] must be a pliant.Law, got {type(law).__name__}")
+        raise InputError(f"materials must be a mapping of names to pliant.Material, got {type(materials).__name__}")
+    for key, substance in (materials or {}).items():
+        if not isinstance(substance, Substance):
+            raise InputError(
+                f"materials[{key!r}] must be a pliant.Material, Foundation or Law, got {type(substance).__name__}"
+            )
     return dict(materials or {})
 
 
@@ -131,10 +171,13 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
 
 @kernel
 def row_laws(
-    type: np.ndarray, id: np.ndarray, pair: np.ndarray, geom: Array, joint: Array, tendon: Array, equality: Array,
-    joint_margin: Array, tendon_margin: Array, margin: Array, law: Array,
+    type: np.ndarray, id: np.ndarray, geoms: Surfaces, spots: Spots, geom: Array, joint: Array, tendon: Array,
+    equality: Array, joint_margin: Array, tendon_margin: Array, margin: Array, law: Array,
 ) -> int:  # fmt: skip
-    """Fill law, (m, 4), and the user's margin of limits; returns how many rows have a law per effective inertia."""
+    """Fill law, (m, 4), and the user's margin of limits; returns how many rows have a law per effective inertia.
+
+    geoms, spots: what contacts are between, and where. Of a contact only the first row has a law.
+    """
     left = 0
     for i in range(type.size):
         t, k = type[i], id[i]
@@ -148,7 +191,8 @@ def row_laws(
             copy(tendon[k], law[i])
             margin[i] = tendon_margin[k]
         elif t in (FRICTIONLESS, ELLIPTIC):
-            _pair_law(geom, pair[k, 0], pair[k, 1], law[i])
+            if i == 0 or t == FRICTIONLESS or type[i - 1] != t or id[i - 1] != k:
+                _pair_law(geoms, geom, spots.pair[k, 0], spots.pair[k, 1], spots.pos[k], spots.frame[k], law[i])
         else:
             law[i, DAMPING] = RIGID
         if law[i, STIFFNESS] < 0.0:
@@ -157,10 +201,9 @@ def row_laws(
 
 
 @kernel
-def _pair_law(geom: Array, a: int, b: int, law: Array) -> None:
+def _pair_law(geoms: Surfaces, geom: Array, a: int, b: int, spot: Array, frame: Array, law: Array) -> None:
     """Two springs in series give way by the sum: k^(-1/p) = k1^(-1/p) + k2^(-1/p)."""
-    one = a >= 0 and not np.isnan(geom[a, 0])
-    two = b >= 0 and not np.isnan(geom[b, 0])
+    one, two = not np.isnan(geom[a, 0]), not np.isnan(geom[b, 0])
     if one and two:
         softer = a if geom[a, 0] <= geom[b, 0] else b
         p = geom[softer, 2]
@@ -172,4 +215,4 @@ def _pair_law(geom: Array, a: int, b: int, law: Array) -> None:
     elif one or two:
         copy(geom[a if one else b], law)
     else:
-        law[0], law[1], law[2], law[3] = CONTACT, CONTACT * SETTLING, 1.0, 0.0
+        material_law(geoms, a, b, spot, frame, law)

@@ -27,13 +27,24 @@ POINTERS: Final = (
     "contact", "efc_type", "efc_id", "efc_J", "efc_J_rownnz", "efc_J_rowadr", "efc_J_colind", "efc_pos", "efc_margin",
     "efc_frictionloss", "efc_state", "efc_force",
 )  # fmt: skip
-CONTACT: Final = ("dist", "includemargin", "friction", "adhesion", "dim", "geom", "exclude", "efc_address")
+CONTACT: Final = (
+    "dist",
+    "pos",
+    "frame",
+    "includemargin",
+    "friction",
+    "adhesion",
+    "dim",
+    "geom",
+    "exclude",
+    "efc_address",
+)
 
 # Places in the array that `layout` gives: offsets in MjData, the size of a contact, offsets in it.
 (
     NCON, NEFC, ARENA, USED, ENERGY_DONE, POST_DONE, CONTACTS, TYPE, ID, JACOBIAN, ROWNNZ, ROWADR, COLIND, POS, MARGIN,
-    LOSS, STATE, FORCE, SIZE, DIST, INCLUDE, FRICTION, ADHESION, DIM, GEOM, EXCLUDE, HEAD,
-) = range(27)  # fmt: skip
+    LOSS, STATE, FORCE, SIZE, DIST, PLACE, FRAME, INCLUDE, FRICTION, ADHESION, DIM, GEOM, EXCLUDE, HEAD,
+) = range(29)  # fmt: skip
 
 PROBE: Final = """
 <mujoco>

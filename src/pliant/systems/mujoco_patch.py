@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from pliant.errors import PliantError
-from pliant.laws import Law
 from pliant.solvers.formulation import Formulation
 from pliant.systems import mujoco_calls
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_laws import Substance
 
 _patches: list[Patch] = []
 
@@ -56,7 +56,7 @@ def _no_rollout(*_: Any, **__: Any) -> None:
 
 def patch_mujoco(
     *,
-    materials: Mapping[str, Law] | None = None,
+    materials: Mapping[str, Substance] | None = None,
     solver: Formulation | None = None,
     compliance: str = "materials",
 ) -> Patch:

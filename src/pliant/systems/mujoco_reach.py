@@ -75,7 +75,7 @@ class Reach:
         self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
         self._scratch: Any = None
         self._speed = np.zeros(model.ngeom)
-        self._way = np.zeros(model.ngeom)
+        self.way = np.zeros(model.ngeom)  # how far any point of a geom can go in the step
 
     @property
     def is_plain(self) -> bool:
@@ -87,7 +87,7 @@ class Reach:
         """In the order of `mujoco_site`."""
         return (
             self._moving, self.geom_gap, self.pair_gap, self.joint_margin, self.tendon_margin, self._radius,
-            self._speed, self._way,
+            self._speed, self.way,
         )  # fmt: skip
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
@@ -101,7 +101,7 @@ class Reach:
         widen(
             self._h, self.tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
             self._moving, self.fall, self.geom_gap, model.geom_margin, self.pair_gap, self.fixed,
-            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self._way,
+            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self.way,
         )  # fmt: skip
         if not self._wide:
             return
@@ -124,7 +124,7 @@ class Reach:
         return bool(
             outruns(
                 self._h, self.tree, self.limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
-                self._moving, self._way, self._twin.jnt_margin,
+                self._moving, self.way, self._twin.jnt_margin,
             )
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ class Reach:
 
     def speeds(self, data: Any, v: Array) -> Array:
         """Bounds on the speeds of any point of each geom, (ngeom,), at the velocity v, once data has its kinematics."""
-        out = np.zeros(len(self._way))
+        out = np.zeros(len(self.way))
         geom_speeds(self.tree, data.cdof, data.subtree_com, data.geom_xpos, v, out)
         return out
 

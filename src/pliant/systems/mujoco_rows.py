@@ -24,8 +24,10 @@ from pliant.systems.mujoco_kinds import (
     STIFFNESS,
 )
 from pliant.systems.mujoco_laws import Laws, row_laws
+from pliant.systems.mujoco_surfaces import Spots, Surfaces
 
 if TYPE_CHECKING:
+    from pliant.systems.mujoco_foundation import Patch
     from pliant.systems.mujoco_reach import Reach
 
 # Columns of extra rows.
@@ -59,10 +61,16 @@ class Touch(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """All of MuJoCo's rows of a step."""
+    """All of MuJoCo's rows of a step, and those of the elements of foundations after them."""
 
     efc: Efc
     touch: Touch
+    patch: "Patch | None" = None
+
+    @property
+    def own(self) -> int:
+        """How many are MuJoCo's."""
+        return len(self.efc.type) - (0 if self.patch is None else int(self.patch.dim.sum()))
 
 
 class Extra(NamedTuple):
@@ -102,10 +110,12 @@ def read_rows(twin: Any, data: Any, laws: Laws, reach: "Reach") -> Rows:
     mj, m, contacts = mujoco(), data.nefc, data.contact
     type, id, margin = data.efc_type.copy(), data.efc_id.copy(), data.efc_margin.copy()
     law = np.zeros((m, 4))
-    pair, dim = contacts.geom, contacts.dim.copy()
+    spots = Spots(contacts.geom.copy(), contacts.pos.copy(), contacts.frame.copy())
+    geoms = Surfaces(twin.geom_type, twin.geom_size, laws.material, data.geom_xpos, data.geom_xmat)
+    dim = contacts.dim.copy()
     left = row_laws(
-        type, id, pair, laws.geom, laws.joint, laws.tendon, laws.equality, reach.joint_margin, reach.tendon_margin,
-        margin, law,
+        type, id, geoms, spots, laws.geom, laws.joint, laws.tendon, laws.equality, reach.joint_margin,
+        reach.tendon_margin, margin, law,
     )  # fmt: skip
     offset = np.zeros(m)
     if m and getattr(twin, "flg_surfacevel", 0):

@@ -17,16 +17,19 @@ from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_rows import Mass
 from pliant.systems.mujoco_spin import Bodies
 from pliant.systems.mujoco_stats import stats
+from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 27, 35
-MODEL, TWIN, DATA, STEP = 38, 39, 44, 64
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 28, 36
+MODEL, TWIN, DATA, STEP = 39, 42, 47, 68
+GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, MODEL)
+GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE = range(MODEL, TWIN)
 GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 (
-    QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS, PASSIVE,
-    SPRING, DAMPER, CONSTRAINT, ENERGY,
+    QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, GEOM_XMAT, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS,
+    PASSIVE, SPRING, DAMPER, CONSTRAINT, ENERGY,
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
@@ -37,10 +40,11 @@ ENTRIES: Final = STEP + 16
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
 
 DATA_NAMES: Final = (
-    "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "xmat", "M",
-    "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring", "qfrc_damper",
-    "qfrc_constraint", "energy",
+    "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "geom_xmat", "xmat",
+    "M", "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring",
+    "qfrc_damper", "qfrc_constraint", "energy",
 )  # fmt: skip
+MODEL_NAMES: Final = ("geom_margin", "geom_type", "geom_size")
 TWIN_NAMES: Final = ("geom_gap", "pair_gap", "body_margin", "jnt_margin", "tendon_margin")
 
 
@@ -72,7 +76,7 @@ class Site:
         self._velocity, self.shift, self._tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
         push, reals = np.zeros(model.nv), np.array(fixed[:2])
         self._kept = (*stepper, fixed, push, reals)
-        entries = [*stepper, model.geom_margin]
+        entries = [*stepper, *(getattr(model, name) for name in MODEL_NAMES)]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
@@ -154,6 +158,14 @@ def bodies_at(table: Ints) -> Bodies:
         wholes(table, BODIES), wholes(table, BODIES + 1), numbers(table, BODIES + 2),
         numbers(table, BODIES + 3).reshape((n, 3, 3)), numbers(table, BODIES + 4).reshape((n, 3, 3)),
         vectors(table, BODIES + 5, 3),
+    )  # fmt: skip
+
+
+@kernel
+def surfaces_at(table: Ints) -> Surfaces:
+    return Surfaces(
+        indices(table, GEOM_TYPE), vectors(table, GEOM_SIZE, 3), vectors(table, MATERIAL, COLUMNS),
+        vectors(table, XPOS, 3), vectors(table, GEOM_XMAT, 9),
     )  # fmt: skip
 
 

@@ -15,15 +15,17 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.flat import Flat
 from pliant.inputs import Array
-from pliant.laws import Law
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_answer import TURNED
+from pliant.systems.mujoco_bounce import bounced, grows, rule
+from pliant.systems.mujoco_contacts import patches
 from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, forward_at
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_foundation import WITHOUT_ROWS, Layers, total_force
 from pliant.systems.mujoco_kept import Kept
-from pliant.systems.mujoco_laws import Laws, checked
+from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import SPUN, Reach
@@ -49,11 +51,11 @@ class Assembled(NamedTuple):
     smooth: Smooth
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
-    value: Array | None = None  # (m,) where gaps are others than they seem
+    other: Flat | None = None  # where gaps are others than they seem, or contacts bounce
 
     @property
     def flat(self) -> Flat:
-        return self.step.flat if self.value is None else self.step.flat._replace(value=self.value)
+        return self.step.flat if self.other is None else self.other
 
 
 def check_finite(data: Any) -> None:
@@ -71,7 +73,7 @@ def check_finite(data: Any) -> None:
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
 
-    def __init__(self, model: Any, materials: Mapping[str, Law] | None, compliance: str) -> None:
+    def __init__(self, model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> None:
         check(model)
         self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
         self.ignored = say_ignored(model, compliance)
@@ -83,6 +85,9 @@ class Stepper:
     def _derive(self, model: Any) -> None:
         """All that follows from the model alone."""
         self.laws = Laws(model, self._materials, self._compliance)
+        for geom, friction in self.laws.friction.items():
+            self._twin.model.geom_friction[geom, 0] = friction
+        self._layers = Layers(model, self.laws.foundation)
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
         self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
@@ -141,14 +146,14 @@ class Stepper:
         laws, passive = self.laws, self._passive
         return (
             *self._reach.tree, *self._reach.limits, *self._pattern, *self._bodies,
-            laws.geom, laws.joint, laws.tendon, laws.equality, *self._reach.arrays, *passive.arrays,
+            laws.geom, laws.joint, laws.tendon, laws.equality, laws.material, *self._reach.arrays, *passive.arrays,
         )  # fmt: skip
 
     def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
         step = self.assemble(model, data, self.evaluate(model, data, control=control))
         answer, step = self.solve(model, data, solver, step)
-        self._write(model, data, step, answer)
+        self.write(model, data, step, answer)
         self._shift = step.shift
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
@@ -191,11 +196,18 @@ class Stepper:
         return open_
 
     def _open_contacts(self, data: Any) -> np.ndarray:
-        """Rows also for contacts that are open; returns which they are."""
+        """Rows also for contacts that are open, none for those of foundations; returns which are open."""
         exclude = data.contact.exclude
         open_ = exclude == 1
-        if open_.any():
+        others = open_
+        if self._layers:
+            layered = self._layers.contacts(data)
+            others = open_ | layered
+            exclude[layered], data.contact.efc_address[layered] = WITHOUT_ROWS, -1
+            exclude[open_ & ~layered] = 0
+        elif open_.any():
             exclude[open_] = 0
+        if others.any():
             mujoco().mj_makeConstraint(self._twin.model, data)
         return np.asarray(open_)
 
@@ -204,6 +216,8 @@ class Stepper:
         found = smooth(self._passive, model, self._twin.model, data) if found is None else found
         push, shift = self._turning(model, data)
         rows = read_rows(self._twin.model, data, self.laws, self._reach)
+        if self._layers:
+            rows = self._layers.add(self._twin.model, data, rows, self._reach.way)
         step = Step(
             model.opt.timestep,
             Mass(data.M, *self._pattern, found.more),
@@ -246,7 +260,7 @@ class Stepper:
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
-        return answer, step
+        return self._bounce(data, solver, step, answer) if self.laws.bounces else (answer, step)
 
     def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
         mj, s = mujoco(), self._twin.model
@@ -297,8 +311,22 @@ class Stepper:
                 value[rows] *= self._stretch(data, solver, step, pair, rows, margin)
         if np.array_equal(value, flat.value):
             return answer, step
-        step = step._replace(value=value)
+        step = step._replace(other=flat._replace(value=value))
         return solve_flat(step.flat, solver, answer.velocity), step
+
+    def _bounce(self, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> tuple[Answer, Assembled]:
+        """Solve again with restitution where contacts that push came fast, unless they would gain energy."""
+        head, contacts = data.contact.efc_address, np.flatnonzero(data.contact.efc_address >= 0)
+        contacts = contacts[answer.force[head[contacts]] > 0.0]
+        e, fast = rule(self.laws.material, data.contact.geom[contacts])
+        some = contacts[e > 0.0]
+        flat = bounced(step.flat, head[some], e[e > 0.0], fast[e > 0.0]) if len(some) else None
+        if flat is None:
+            return answer, step
+        other = solve_flat(flat, solver, answer.velocity)
+        if grows(flat, other.velocity):
+            return answer, step
+        return other, step._replace(other=flat)
 
     def _stretch(
         self, data: Any, solver: Formulation, step: Assembled, pair: tuple[int, int], rows: Any, margin: float
@@ -316,14 +344,21 @@ class Stepper:
         ratio = time / seeming if seeming > 0.0 else 1.0
         return ratio if abs(ratio - 1.0) > BENT else 1.0
 
-    def _write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
+    def write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
         """Forces and accelerations into the user's data."""
         m = len(step.rows.efc.type)
         if step.push is not None:
             data.qfrc_bias -= step.push
             data.qfrc_smooth += step.push
         implicit = write_smooth(data, model.opt.timestep, step.smooth, answer.velocity, answer.force[m:])
-        write_rows(model, self._twin.model, data, step.rows, answer.force[:m], step.open, self._reach)
+        own = step.rows.own
+        write_rows(model, self._twin.model, data, step.rows.efc, answer.force[:own], step.open, self._reach)
+        if self._layers:
+            known = patches.of(data, list)
+            known.clear()
+            if step.rows.patch is not None:
+                data.qfrc_constraint += total_force(step.rows.patch, answer.force[own:m])
+                known.append((step.rows.patch, answer.force[own:m]))
         if implicit or step.push is not None:
             mujoco().mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
         if implicit or step.push is not None or m:

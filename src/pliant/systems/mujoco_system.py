@@ -14,10 +14,14 @@ from pliant.flat import BILATERAL, CLIPPED, UNILATERAL, Flat
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
+from pliant.readout import contact_table
+from pliant.solution import Solution
+from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import EQUALITY
+from pliant.systems.mujoco_laws import Substance, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
-from pliant.systems.mujoco_solve import DEFAULT
+from pliant.systems.mujoco_solve import DEFAULT, Answer
 from pliant.systems.mujoco_step import Assembled, Stepper
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
@@ -34,14 +38,16 @@ class MujocoSystem:
     """
 
     def __init__(
-        self, model: Any, *, materials: Mapping[str, Law] | None = None, compliance: str = "materials"
+        self, model: Any, *, materials: Mapping[str, Substance] | None = None, compliance: str = "materials"
     ) -> None:
         if not isinstance(model, mujoco().MjModel):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         self.model = model
         self.data = mujoco().MjData(model)
-        self._room = mujoco().MjData(model)  # to evaluate in
+        self._room = mujoco().MjData(model)  # in which the step is that was asked for last
+        self._aside = mujoco().MjData(model)  # to look at other states
         self._kinds: list[str] = []
+        self._step: Assembled | None = None  # of the problem that was asked for last
         self._stepper = Stepper(model, materials, compliance)
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 
@@ -63,6 +69,7 @@ class MujocoSystem:
             )
         assembled = self._assembled(time, q, v)
         self._last = None if assembled.shift is None else (np.array(q), assembled.shift)
+        self._step = assembled
         flat = assembled.flat
         mass = sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(len(v), len(v)))
         return StepProblem(mass, v, flat.force, step, _constraints(flat, assembled))
@@ -77,7 +84,7 @@ class MujocoSystem:
 
     def values(self, time: float, q: Array) -> Sequence[Array | None]:
         """phi of equalities, which `lookahead` keeps closed; the others go by their rates."""
-        mj, d = mujoco(), self._room
+        mj, d = mujoco(), self._aside
         d.qpos[:] = q
         mj.mj_fwdPosition(self.model, d)
         rows = d.efc_pos[d.efc_type == EQUALITY].copy()
@@ -85,13 +92,37 @@ class MujocoSystem:
 
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
         """Of motion, and of gravity and springs."""
-        mj, d = mujoco(), self._room
+        mj, d = mujoco(), self._aside
         d.qpos[:], d.qvel[:] = q, v
         mj.mj_fwdPosition(self.model, d)
         mj.mj_energyPos(self.model, d)
         mj.mj_fwdVelocity(self.model, d)
         mj.mj_energyVel(self.model, d)
         return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
+
+    def readout(self, solution: Solution) -> Array:
+        """Contacts of the step whose problem was asked for last, as rows of `pliant.readout`."""
+        if self._step is None or len(solution.velocity) != self.model.nv:
+            raise InputError("readout: ask for the problem first whose solution this is")
+        flat = self._step.flat
+        force, groups = np.zeros(len(flat.kind)), _groups(self._step)
+        for blocks, part in zip(groups.values(), solution.forces, strict=True):
+            heads = flat.block_ptr[blocks]
+            size = flat.block_ptr[blocks[0] + 1] - heads[0]
+            force[(heads[:, None] + np.arange(size)).ravel()] = part.ravel()
+        answer = Answer(solution.velocity, force, solution.status, solution.residual, 0, 0)
+        self._stepper.write(self.model, self._room, self._step, answer)
+        return contact_rows(self.model, self._room, solution.velocity)
+
+    @property
+    def geoms(self) -> list[str]:
+        """Names of all geoms, '' for those without."""
+        return names(self.model, "geom")
+
+    def contacts(self, solution: Solution) -> Any:
+        """Contacts of one step of `pliant.step` or `solve`, as the table `Trajectory.contacts`, without the time."""
+        rows = self.readout(solution)
+        return contact_table(np.full(len(rows), self._room.time), rows, self.geoms)
 
     def _assembled(self, time: float, q: Array, v: Array) -> Assembled:
         d = self._room
@@ -115,7 +146,7 @@ class MujocoSystem:
 def load(
     path_or_xml: Any,
     *,
-    materials: Mapping[str, Law] | None = None,
+    materials: Mapping[str, Substance] | None = None,
     compliance: str = "materials",
     floating: bool = False,
     floor: bool = False,

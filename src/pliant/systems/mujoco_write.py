@@ -13,7 +13,7 @@ from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_rows import Rows
+from pliant.systems.mujoco_rows import Efc
 from pliant.systems.mujoco_smooth import Smooth
 
 NO_GAPS: Final = np.zeros(0)
@@ -97,12 +97,16 @@ def write_smooth(data: Any, h: float, found: Smooth, v1: Array, extra: Array) ->
     return True
 
 
-def write_rows(model: Any, twin: Any, data: Any, rows: Rows, force: Array, open_: np.ndarray, reach: Reach) -> None:
-    """Forces in the user's layout: only contacts and limits that are within their margins, or push."""
+def write_rows(model: Any, twin: Any, data: Any, efc: Efc, force: Array, open_: np.ndarray, reach: Reach) -> None:
+    """Forces in the user's layout: only contacts and limits that are within their margins, or push.
+
+    efc: rows, of which the first len(force) are MuJoCo's.
+    """
     data.qfrc_constraint[:] = 0.0
     if not len(force):
         return
-    mj, efc = mujoco(), rows.efc
+    mj, m = mujoco(), len(force)
+    efc = efc._replace(type=efc.type[:m], id=efc.id[:m], pos=efc.pos[:m], margin=efc.margin[:m])
     number = _keep(model, data, force, open_, reach)
     reach.restore()
     beyond = np.flatnonzero((efc.pos >= efc.margin) & (force != 0.0))

@@ -18,6 +18,8 @@ class System(Protocol):
                         `problem` has them at the same state; an entry may be None: not known.
                         With it `lookahead` keeps the constraint at the configuration that is reached.
     energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for balances; `simulate` does not call it
+    readout(solution)   contacts of the step asked for last, (n, len(COLUMNS)) as `pliant.readout` has them, for
+                        `Trajectory.contacts`; with it an attribute `geoms`, their names
     draw()              how a viewer will show it; nothing calls it yet
 
     All are handed copies and may work in place.

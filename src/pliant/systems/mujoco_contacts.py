@@ -1,0 +1,81 @@
+"""The contacts of a step in MuJoCo's data, with our forces, as the rows of `pliant.readout`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.inputs import Array
+from pliant.readout import COLUMNS, contact_table, rows_of
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_foundation import Patch
+from pliant.systems.mujoco_kept import Kept
+from pliant.systems.mujoco_kinds import PYRAMIDAL
+from pliant.systems.mujoco_laws import names
+
+patches: Kept[list[tuple[Patch, Array]]] = Kept()  # of a data: elements and forces of its last step, if it had any
+
+
+def contacts(model: Any, data: Any) -> Any:
+    """The contacts of the step that `pliant.mj_step` took last on this data: a pandas.DataFrame if pandas is
+    installed, else a structured array.
+
+    time, geom1, geom2 (by name, #number without one), element (of a Foundation on geom2, else -1), x y z [m], nx ny nz
+    (the normal, from geom1 to geom2), fx fy fz [N] in the world: what geom1 does to geom2, penetration [m] at the end
+    of the step, state (OPEN, STICK, SLIP).
+    """
+    if not isinstance(model, mujoco().MjModel) or not isinstance(data, mujoco().MjData):
+        raise InputError("contacts takes a mujoco.MjModel and the mujoco.MjData that was stepped")
+    rows = contact_rows(model, data, data.qvel)
+    return contact_table(np.full(len(rows), data.time), rows, names(model, "geom"))
+
+
+def contact_rows(model: Any, data: Any, v1: Array) -> Array:
+    """(n, len(COLUMNS)), of the rows and forces in data; v1: (nv,) at the end of the step."""
+    parts = [_of_mujoco(model, data, v1)]
+    last = patches.get(data)
+    parts += [_of_elements(data, *entry, model.opt.timestep, v1) for entry in last or ()]
+    return np.concatenate(parts)
+
+
+def _of_mujoco(model: Any, data: Any, v1: Array) -> Array:
+    there = np.flatnonzero(data.contact.efc_address >= 0)
+    if not len(there):
+        return np.zeros((0, len(COLUMNS)))
+    mj, contact, n = mujoco(), data.contact, len(there)
+    force, six, rate = np.zeros((n, 3)), np.zeros(6), np.zeros(data.nefc)
+    for k, c in enumerate(there):
+        mj.mj_contactForce(model, data, int(c), six)
+        force[k] = six[:3]
+    mj.mj_mulJacVec(model, data, rate, v1)
+    head = contact.efc_address[there]
+    edges = data.efc_type[head] == PYRAMIDAL  # whose first two are on both sides of the normal
+    normal = np.where(edges, 0.5 * (rate[head] + rate[np.minimum(head + 1, data.nefc - 1)]), rate[head])
+    gap = contact.dist[there] - contact.includemargin[there] + model.opt.timestep * normal
+    friction = np.where(contact.dim[there][:, None] > 1, contact.friction[there, :2], 0.0)
+    none = np.full(n, np.nan)
+    return rows_of(
+        contact.geom[there], np.full(n, -1.0), none, np.full((n, 3), np.nan), contact.pos[there],
+        contact.frame[there].reshape(n, 3, 3), force, -gap, friction,
+    )  # fmt: skip
+
+
+def _of_elements(data: Any, patch: Patch, rows: Array, h: float, v1: Array) -> Array:
+    """Of the elements that push; rows: (k,) forces, one element after the other."""
+    n = len(patch.gap)
+    force = np.zeros((n, 3))
+    starts = np.cumsum(patch.dim) - patch.dim
+    for k in range(3):
+        has = patch.dim > k
+        force[has, k] = rows[starts[has] + k]
+    gap = patch.gap + h * (patch.jacobian[:, 0] @ v1)
+    R = data.geom_xmat[patch.geom].reshape(n, 3, 3)
+    local = np.einsum("nj,njk->nk", patch.pos - data.geom_xpos[patch.geom], R)
+    friction = np.where(patch.dim[:, None] > 1, patch.friction, 0.0)
+    table = rows_of(
+        np.stack([patch.other, patch.geom], axis=1), patch.element.astype(float), patch.area, local, patch.pos, patch.frame, force,
+        -gap, friction,
+    )  # fmt: skip
+    return np.asarray(table[force[:, 0] > 0.0])
