@@ -18,6 +18,7 @@ import pliant
 from pliant import viewer
 from pliant.cli import main
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_load import read_model
 
 ARM = """<mujoco><worldbody>
   <body name="arm" pos="0 0 1"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/></body>
@@ -39,25 +40,25 @@ def arm(tmp_path) -> Path:
 
 
 def test_a_model_is_read_with_the_step_and_the_floor_that_were_asked_for(arm):
-    model = viewer.read_model(arm, step=0.02, floor=True)
+    model = read_model(arm, step=0.02, floor=True)
     assert model.opt.timestep == 0.02
     assert model.geom("floor").type[0] == mujoco().mjtGeom.mjGEOM_PLANE
 
 
 def test_a_fixed_body_can_be_set_free():
-    model = viewer.read_model('<mujoco><worldbody><body><geom size="1"/></body></worldbody></mujoco>', floating=True)
+    model = read_model('<mujoco><worldbody><body><geom size="1"/></body></worldbody></mujoco>', floating=True)
     assert list(model.jnt_type) == [mujoco().mjtJoint.mjJNT_FREE]
 
 
 @pytest.mark.parametrize("step", [0.0, -0.01, float("nan"), float("inf")])
 def test_a_step_that_is_none_is_refused(arm, step):
     with pytest.raises(pliant.InputError, match="step must be a positive number"):
-        viewer.read_model(arm, step=step)
+        read_model(arm, step=step)
 
 
 @pytest.mark.usefixtures("packages")
 def test_it_listens_on_this_machine_alone(arm):
-    view = viewer.View(viewer.read_model(arm), port=0)
+    view = viewer.View(read_model(arm), port=0)
     try:
         assert view.url.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(view.url) as page:
@@ -81,7 +82,7 @@ def test_it_steps_with_our_forces_until_interrupted(arm, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(viewer, "mj_step", step)
-    view = viewer.View(viewer.read_model(arm, step=0.01), port=0)
+    view = viewer.View(read_model(arm, step=0.01), port=0)
     before = mujoco().mj_forward, signal.getsignal(signal.SIGINT)
     view.run()
     assert steps[:5] == pytest.approx([0.01, 0.02, 0.03, 0.04, 0.05])

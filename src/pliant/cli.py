@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant._version import __version__
+from pliant.cli_run import add_run, run_model
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
 
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _compile()
     if given.command == "reproduce":
         return _reproduce(given.studies, given.out, given.quick)
+    if given.command == "run":
+        return run_model(given)
     if given.command == "view":
         return _view(given)
     return _demo(given.out)
@@ -67,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
+    add_run(commands)
     _add_view(commands)
     return parser
 
@@ -113,7 +117,8 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
 
 
 def _view(given: argparse.Namespace) -> int:
-    from pliant.viewer import View, read_model
+    from pliant.systems.mujoco_load import read_model
+    from pliant.viewer import View
 
     try:
         model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,6 +44,23 @@ class State(NamedTuple):
     q: Array
     v: Array
     warm_start: Solution | WarmStart | None
+
+
+class Outcome(Protocol):
+    """What is kept of the solution of a step."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def residual(self) -> float: ...
+    @property
+    def momentum_residual(self) -> float: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def factorizations(self) -> int: ...
+    @property
+    def forces(self) -> tuple[Array, ...]: ...
 
 
 class _Held(NamedTuple):
@@ -96,7 +113,7 @@ class Recorder:
             self._lock.release()
 
     def step(
-        self, now: float, state: State, solution: Solution, gave_up: bool, layout: Layout, touch: Array = NOTHING
+        self, now: float, state: State, solution: Outcome, gave_up: bool, layout: Layout, touch: Array = NOTHING
     ) -> None:
         """Count a step, and keep it if it is its turn. touch: its contacts, as rows of `pliant.readout`."""
         held, stats = self._held, self._held.stats.copy()

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 from typing import Any, Final
 
-from pliant.errors import InputError, missing_extra
+from pliant.errors import missing_extra
 from pliant.systems.mujoco_calls import mj_forward, mj_step
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_patch import patch_mujoco
 
 HOST: Final = "127.0.0.1"  # this machine alone: whoever reaches the server can steer the simulation
 PORT: Final = 8080
-
-
-def read_model(source: Any, *, step: float | None = None, floating: bool = False, floor: bool = False) -> Any:
-    """A mujoco.MjModel of a path to MJCF or URDF, or of its text. step: the timestep [s] in place of the model's."""
-    if step is not None and not (math.isfinite(step) and step > 0.0):
-        raise InputError(f"step must be a positive number of seconds, got {step}")
-    model = compile_spec(read_spec(source, floating=floating, floor=floor))
-    if step is not None:
-        model.opt.timestep = step
-    return model
 
 
 class View:

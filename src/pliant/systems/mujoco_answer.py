@@ -9,6 +9,7 @@ from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, touching
 from pliant.systems.mujoco_laws import row_laws
+from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
 from pliant.systems.mujoco_site import (
@@ -24,15 +25,32 @@ from pliant.systems.mujoco_site import (
 )
 from pliant.systems.mujoco_solve import attempt
 from pliant.systems.mujoco_spin import spin
+from pliant.systems.mujoco_stats import ASSEMBLY, CLOCKED, SOLVE
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST, Spots
 
 # What `solve_at` returns: no answer; one; one, and bodies turn; one with which the step goes further than is covered.
 UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
 
 
+@kernel
+def lap(times: Array, part: int, last: float) -> float:
+    """Count the time since the last lap for a part of the step, if times are wanted; returns when this one was."""
+    if times[CLOCKED] == 0.0:
+        return 0.0
+    now = clock()
+    if part != CLOCKED:
+        times[part] += now - last
+    return now
+
+
 @kernel(inline=True)
-def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float) -> int:
-    """Solve the step; velocity and forces are left in the table. last: do not look further."""
+def solve_at(
+    fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float, since: float
+) -> tuple[int, float]:
+    """Solve the step; velocity and forces are left in the table. last: do not look further.
+
+    since: when the last lap was; that of this one is returned as well.
+    """
     h, where, implicit = fixed.step, fixed.where, fixed.implicit
     velocity, force, f = (
         numbers(table, site.VELOCITY),
@@ -54,20 +72,22 @@ def solve_at(fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal
     efc = _rows(table, base, where, fixed.sparse, qvel.size, spots)
     none = np.zeros(0, np.int64)
     extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
+    since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
         h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, numbers(table, site.TALLY)
     )
+    since = lap(numbers(table, site.TIMES), SOLVE, since)
     if not good or not _usual(table, h, spots.pair, head, v, found):
-        return UNUSUAL
+        return UNUSUAL, since
     if _bounces(surfaces_at(table).material, efc, spots.pair, head, qvel, shift, found):
-        return UNUSUAL
+        return UNUSUAL, since
     for j in range(v.size):
         velocity[j] = v[j]
     if not last and goes_further(table, h, v):
-        return OUTRUN
+        return OUTRUN, since
     for i in range(found.size):
         force[i] = found[i]
-    return TURNED if turns else SOLVED
+    return (TURNED if turns else SOLVED), since
 
 
 @kernel

@@ -45,7 +45,7 @@ def mj_step(
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     for _ in range(_count(nstep)):
         with stepper.lock:
-            _go(stepper, model, data, solver, control=True, advance=True)
+            take_step(stepper, model, data, solver)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -67,7 +67,7 @@ def mj_step2(
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        _go(stepper, model, data, solver, control=False, advance=True)
+        take_step(stepper, model, data, solver, control=False)
 
 
 def mj_forward(
@@ -81,7 +81,7 @@ def mj_forward(
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
     stepper, solver = _stepper(model, materials, compliance), _checked(solver)
     with stepper.lock:
-        _go(stepper, model, data, solver, control=True, advance=False)
+        take_step(stepper, model, data, solver, advance=False)
 
 
 def _stepper(model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> Stepper:
@@ -100,7 +100,9 @@ def _stepper(model: Any, materials: Mapping[str, Substance] | None, compliance: 
     return found
 
 
-def _go(stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool, advance: bool) -> None:
+def take_step(
+    stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, advance: bool = True
+) -> None:
     """A step, or only its forces: in one compiled call, or through MuJoCo's arrays."""
     found = stepper.go_directly(model, data, solver, advance=advance)
     if found == OTHERWISE:

@@ -75,7 +75,7 @@ def _of_elements(data: Any, patch: Patch, rows: Array, h: float, v1: Array) -> A
     local = np.einsum("nj,njk->nk", patch.pos - data.geom_xpos[patch.geom], R)
     friction = np.where(patch.dim[:, None] > 1, patch.friction, 0.0)
     table = rows_of(
-        np.stack([patch.other, patch.geom], axis=1), patch.element.astype(float), patch.area, local, patch.pos, patch.frame, force,
-        -gap, friction,
+        np.stack([patch.other, patch.geom], axis=1), patch.element.astype(float), patch.area, local, patch.pos,
+        patch.frame, force, -gap, friction,
     )  # fmt: skip
     return np.asarray(table[force[:, 0] > 0.0])

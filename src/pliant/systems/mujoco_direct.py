@@ -15,7 +15,7 @@ from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
-from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, solve_at
+from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, lap, solve_at
 from pliant.systems.mujoco_leave import drop, narrow, write_at
 from pliant.systems.mujoco_native import (
     collision,
@@ -54,6 +54,8 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
         return OTHERWISE
     if not are_same(fixed.pairs) or not is_finite(table):
         return OTHERWISE
+    times = numbers(table, site.TIMES)
+    last = lap(times, stats.CLOCKED, 0.0)
     octets(data + where[layout.ENERGY_DONE], 1)[0] = 0
     energy = numbers(table, site.ENERGY)
     energy[0] = energy[1] = 0.0
@@ -61,11 +63,14 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
     look_ahead(fixed, table, False)
     make_m(twin, data)
     factor_m(twin, data)
+    last = lap(times, stats.KINEMATICS, last)
     collision(twin, data)
+    last = lap(times, stats.COLLISION, last)
     if ints(data + where[layout.NCON], 1)[0] > room:
         return OTHERWISE
     open_at(table, data, where)
     make_constraint(twin, data)
+    last = lap(times, stats.ASSEMBLY, last)
     transmission(twin, data)
     if fixed.sensors:
         sensor_pos(model, data)
@@ -74,9 +79,11 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
         sensor_vel(model, data)
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
+    lap(times, stats.KINEMATICS, last)
     found = _find(fixed, table, data, lift, goal)
     if found < SOLVED:
         return found
+    last = lap(times, stats.CLOCKED, 0.0)
     octets(data + where[layout.POST_DONE], 1)[0] = 0
     if fixed.sensors:
         sensor_acc(model, data)
@@ -84,6 +91,7 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
         _count(table)
         if found == SOLVED:
             euler(twin, data)
+    lap(times, stats.KINEMATICS, last)
     return found
 
 
@@ -91,11 +99,12 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
 def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
-    rows, found = 0, OUTRUN
+    rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
     for look in range(LOOKS + 1):
         if look > 0:
             look_ahead(fixed, table, True)
             collision(twin, data)
+            last = lap(numbers(table, site.TIMES), stats.COLLISION, last)
             if ints(data + where[layout.NCON], 1)[0] > table[site.ROOM]:
                 return OTHERWISE
             open_at(table, data, where)
@@ -103,7 +112,7 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
         rows = ints(data + where[layout.NEFC], 1)[0]
         if rows > table[site.ROOM]:
             return OTHERWISE
-        found = solve_at(fixed, table, data, look == LOOKS, lift, goal)
+        found, last = solve_at(fixed, table, data, look == LOOKS, lift, goal, last)
         if found != OUTRUN:
             break
     if found == UNUSUAL:
@@ -122,6 +131,7 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
         mul_jac_t_vec(model, data, table[2 * site.CONSTRAINT], longs(data + where[layout.FORCE], 1)[0])
     if fixed.implicit or found == TURNED:
         solve_m(model, data, table[2 * site.QACC_SMOOTH], table[2 * site.SMOOTH], np.int32(1))
+    lap(numbers(table, site.TIMES), stats.ASSEMBLY, last)
     return found
 
 

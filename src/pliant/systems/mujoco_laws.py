@@ -39,7 +39,7 @@ from pliant.systems.mujoco_surfaces import BOUNCE, FLAT, Spots, Surfaces, flat_r
 
 SETTLING: Final = 0.02  # [s] B / K of limits and equalities for which nothing is named
 RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
-KINDS: Final = {"geom": "GEOM", "body": "BODY", "joint": "JOINT", "equality": "EQUALITY", "tendon": "TENDON"}
+KINDS: Final = ("geom", "body", "joint", "equality", "tendon")
 COMPLIANCES: Final = ("materials", "model")
 Substance = Law | Material | Foundation
 
@@ -143,8 +143,8 @@ def names(model: Any, kind: str) -> list[str]:
     """The names of all geoms, joints, ...; '' where there is none."""
     mj = mujoco()
     count = {"geom": model.ngeom, "body": model.nbody, "joint": model.njnt, "equality": model.neq,
-             "tendon": model.ntendon}[kind]  # fmt: skip
-    obj = getattr(mj.mjtObj, f"mjOBJ_{KINDS[kind]}")
+             "tendon": model.ntendon, "text": model.ntext, "key": model.nkey}[kind]  # fmt: skip
+    obj = getattr(mj.mjtObj, f"mjOBJ_{kind.upper()}")
     return [mj.mj_id2name(model, obj, i) or "" for i in range(count)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +39,16 @@ def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> An
             raise InputError("floor: the model has a geom named 'floor' already; leave the argument out, or rename it")
         spec.worldbody.add_geom(type=mujoco().mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], name="floor")
     return spec
+
+
+def read_model(source: Any, *, step: float | None = None, floating: bool = False, floor: bool = False) -> Any:
+    """A mujoco.MjModel of a path to MJCF or URDF, or of its text. step: the timestep [s] in place of the model's."""
+    if step is not None and not (math.isfinite(step) and step > 0.0):
+        raise InputError(f"step must be a positive number of seconds, got {step}")
+    model = compile_spec(read_spec(source, floating=floating, floor=floor))
+    if step is not None:
+        model.opt.timestep = step
+    return model
 
 
 def compile_spec(spec: Any) -> Any:

@@ -33,6 +33,7 @@ project, reference = _declare("mj_projectConstraint"), _declare("mj_referenceCon
 fwd_velocity, fwd_actuation = _declare("mj_fwdVelocity"), _declare("mj_fwdActuation")
 fwd_acceleration, euler = _declare("mj_fwdAcceleration"), _declare("mj_Euler")
 sensor_pos, sensor_vel, sensor_acc = _declare("mj_sensorPos"), _declare("mj_sensorVel"), _declare("mj_sensorAcc")
+clock = types.ExternalFunction("pliant_clock", types.float64())  # MuJoCo's own [s]
 mul_jac_t_vec, solve_m = _declare("mj_mulJacTVec", 4), _declare("mj_solveM", 4, types.int32)
 
 
@@ -48,7 +49,10 @@ def library() -> Ints | None:
             places = [ctypes.c_void_p.in_dll(loaded, f"mjcb_{name}") for name in CALLBACKS]
         except (OSError, ValueError):
             continue
+        own = places[CALLBACKS.index("time")].value
+        if not own:
+            return None
         llvmlite.binding.load_library_permanently(str(path))
-        clock = places[CALLBACKS.index("time")].value or 0  # one of MuJoCo's own
-        return np.array([[ctypes.addressof(p) for p in places], [clock * (n == "time") for n in CALLBACKS]])
+        llvmlite.binding.add_symbol("pliant_clock", own)
+        return np.array([[ctypes.addressof(p) for p in places], [own * (n == "time") for n in CALLBACKS]])
     return None

@@ -33,10 +33,10 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS, TOTALS,
-) = range(STEP, STEP + 16)  # fmt: skip
+    PAIRS, REALS, TOTALS, TIMES,
+) = range(STEP, STEP + 17)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 16
+ENTRIES: Final = STEP + 17
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
 
 DATA_NAMES: Final = (
@@ -81,7 +81,9 @@ class Site:
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
-        last: list[Any] = [self._velocity, push, self.shift, self._tally, *fixed[10:], reals, stats(data).totals]
+        counted = stats(data)
+        last: list[Any] = [self._velocity, push, self.shift, self._tally, *fixed[10:], reals]
+        last += [counted.totals, counted.times]
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
+from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
@@ -151,12 +153,22 @@ class Stepper:
 
     def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
         """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
-        step = self.assemble(model, data, self.evaluate(model, data, control=control))
+        times, timer = stats(data).times, data.timer[mujoco().mjtTimer.mjTIMER_POS_COLLISION]
+        laps, collided = [perf_counter()], timer.duration
+        open_ = self.evaluate(model, data, control=control)
+        laps.append(perf_counter())
+        step = self.assemble(model, data, open_)
+        laps.append(perf_counter())
         answer, step = self.solve(model, data, solver, step)
+        laps.append(perf_counter())
         self.write(model, data, step, answer)
         self._shift = step.shift
         data.flg_rnepost = 0
         mujoco().mj_sensorAcc(model, data)
+        laps.append(perf_counter())
+        before, assembly, solved, after = np.diff(laps)
+        collided = timer.duration - collided
+        times[:CLOCKED] += times[CLOCKED] * np.array([before - collided, collided, assembly + after, solved])
         return answer
 
     def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> int:

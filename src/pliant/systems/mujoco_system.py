@@ -16,6 +16,7 @@ from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.readout import contact_table
 from pliant.solution import Solution
+from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import EQUALITY
@@ -48,7 +49,7 @@ class MujocoSystem:
         self._aside = mujoco().MjData(model)  # to look at other states
         self._kinds: list[str] = []
         self._step: Assembled | None = None  # of the problem that was asked for last
-        self._stepper = Stepper(model, materials, compliance)
+        self.stepper = Stepper(model, materials, compliance)
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 
     @property
@@ -100,6 +101,12 @@ class MujocoSystem:
         mj.mj_energyVel(self.model, d)
         return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
 
+    def compile(self) -> None:
+        """Take a step aside, so that what it needs is compiled."""
+        mj, d = mujoco(), mujoco().MjData(self.model)
+        mj.mj_copyData(d, self.model, self.data)
+        take_step(self.stepper, self.model, d, DEFAULT)
+
     def readout(self, solution: Solution) -> Array:
         """Contacts of the step whose problem was asked for last, as rows of `pliant.readout`."""
         if self._step is None or len(solution.velocity) != self.model.nv:
@@ -111,7 +118,7 @@ class MujocoSystem:
             size = flat.block_ptr[blocks[0] + 1] - heads[0]
             force[(heads[:, None] + np.arange(size)).ravel()] = part.ravel()
         answer = Answer(solution.velocity, force, solution.status, solution.residual, 0, 0)
-        self._stepper.write(self.model, self._room, self._step, answer)
+        self.stepper.write(self.model, self._room, self._step, answer)
         return contact_rows(self.model, self._room, solution.velocity)
 
     @property
@@ -134,11 +141,11 @@ class MujocoSystem:
         for name in INPUTS:
             getattr(d, name)[:] = getattr(self.data, name)
         d.time, d.qpos[:], d.qvel[:] = time, q, v
-        self._stepper.refresh(self.model, d)
-        open_ = self._stepper.evaluate(self.model, d, control=True)
-        assembled = self._stepper.assemble(self.model, d, open_)
+        self.stepper.refresh(self.model, d)
+        open_ = self.stepper.evaluate(self.model, d, control=True)
+        assembled = self.stepper.assemble(self.model, d, open_)
         # Solved once to know which contacts and limits the step needs: those that it brings within reach itself.
-        assembled = self._stepper.solve(self.model, d, DEFAULT, assembled)[1]
+        assembled = self.stepper.solve(self.model, d, DEFAULT, assembled)[1]
         self._kinds = _kinds(assembled)
         return assembled
 

@@ -1,0 +1,79 @@
+"""The command `pliant run`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pliant.errors import PliantError
+from pliant.trajectory import INTERRUPTED, Trajectory
+
+SOLVERS: Final = ("coulomb", "convex", "printed")
+STOPPED: Final = 130  # what shells give a command that Ctrl-C ended
+
+
+def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        help="simulate a MuJoCo model or a URDF into a file, with a summary",
+        description="Simulate a model with pliant's forces, print what came of it, and keep the run in a file for "
+        "pliant.Trajectory.load. Ctrl-C ends it and keeps what was simulated; a step that fails is saved beside it.",
+    )
+    run.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
+    run.add_argument("--duration", type=float, default=5.0, metavar="S", help="seconds to simulate (default: 5)")
+    run.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
+    run.add_argument("--solver", choices=SOLVERS, default="coulomb", help="(default: coulomb)")
+    run.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
+    run.add_argument("--out", metavar="RUN", help="the file to write (default: the model's name and .run)")
+    run.add_argument("--every", type=int, default=1, metavar="N", help="keep every so many steps (default: 1)")
+    run.add_argument("--key", metavar="NAME", help="the key frame to start from")
+    run.add_argument("--floor", action="store_true", help="add a floor at height 0")
+    run.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
+
+
+def run_model(given: argparse.Namespace) -> int:
+    """Run, print the summary; the exit status."""
+    from pliant.materials_file import read_materials
+    from pliant.systems.mujoco_load import read_model
+    from pliant.systems.mujoco_run import run
+
+    try:
+        materials = read_materials(given.materials) if given.materials else None
+        model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
+        out = Path(given.out) if given.out else _free_name(Path(given.model).stem)
+        trajectory, summary = run(
+            model, duration=given.duration, out=out, solver=_solver(given.solver), materials=materials, key=given.key,
+            every=given.every, name=given.model, progress=sys.stderr.isatty(),
+        )  # fmt: skip
+    except (PliantError, OSError) as error:
+        print(f"pliant run: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # before the first step
+        return STOPPED
+    _report(trajectory, summary, out)
+    if summary.failed:
+        print(f"pliant run: {summary.failed}", file=sys.stderr)
+        return 1
+    return STOPPED if trajectory.ended == INTERRUPTED else 0
+
+
+def _report(trajectory: Trajectory, summary: Any, out: Path) -> None:
+    state = "" if trajectory.complete else f", {trajectory.ended} at {trajectory.time[-1]:g} s"
+    print(summary)
+    print(f'written    {out}, {len(trajectory)} samples{state}: pliant.Trajectory.load("{out}")')
+
+
+def _free_name(stem: str) -> Path:
+    """A file that does not exist yet."""
+    path, number = Path(f"{stem}.run"), 2
+    while path.exists():
+        path, number = Path(f"{stem}-{number}.run"), number + 1
+    return path
+
+
+def _solver(name: str) -> Any:
+    from pliant.solvers import Convex, Coulomb, Printed
+
+    return {"coulomb": Coulomb, "convex": Convex, "printed": Printed}[name]()
