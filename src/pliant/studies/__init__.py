@@ -1,3 +1,3 @@
 """The paper's experiments, one module each; `pliant reproduce` runs them."""
 
-STUDIES = ("spring", "pendulum", "limit", "foundation")
+STUDIES = ("spring", "pendulum", "limit", "foundation", "incline", "stack")

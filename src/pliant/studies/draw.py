@@ -25,4 +25,5 @@ def panels(count: int, *, columns: int, title: str, width: float = 3.6, height: 
     for ax in grid[:count]:
         ax.grid(color="#DDDDDD", lw=0.6)
         ax.tick_params(labelsize=8)
+        ax.set_axisbelow(True)
     return figure, list(grid[:count])

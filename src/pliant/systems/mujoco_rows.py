@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # Columns of extra rows.
 EXTRA_KIND, EXTRA_STIFFNESS, EXTRA_DAMPING, EXTRA_VALUE, EXTRA_OFFSET, EXTRA_LOWER, EXTRA_UPPER = range(7)
 EXTRA_COLUMNS: Final = 7
+LEAST_FRICTION: Final = 1e-5  # mjMINMU, which MuJoCo makes of a coefficient of 0
 NOISE: Final = 1e-14  # of the largest entry of a contact
 
 
@@ -200,7 +201,9 @@ def make_part(
         if t == ELLIPTIC:
             kind[r] = NORMAL
             for j in range(1, size):
-                kind[r + j], K[r + j], mu[r + j] = TANGENT, np.inf, touch.friction[efc.id[i], j - 1]
+                kind[r + j], K[r + j] = TANGENT, np.inf
+                if touch.friction[efc.id[i], j - 1] > LEAST_FRICTION:
+                    mu[r + j] = touch.friction[efc.id[i], j - 1]
                 offset[r + j] = efc.offset[i + j]
         i += size
         r += size

@@ -1,0 +1,102 @@
+"""The scenes in Drake: free bodies with spheres, boxes and capsules, above a plane. Point contact, from MJCF."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import numpy as np
+
+from pliant.inputs import Array
+from pliant.systems.mujoco_door import mujoco
+
+SCHEMES: Final = ("lagged", "SAP", "CENIC")
+ACCURACY: Final = 1e-3  # of CENIC
+DEEP: Final = 10.0  # [m] the box that stands for a plane
+
+
+class Simulated:
+    """A scene in Drake. scheme: one of SCHEMES. stiffness: of a contact [N/m]."""
+
+    def __init__(self, xml: str, scheme: str, stiffness: float) -> None:
+        from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+        from pydrake.systems.analysis import Simulator
+        from pydrake.systems.framework import DiagramBuilder
+
+        model = mujoco().MjModel.from_xml_string(xml)
+        self._h = float(model.opt.timestep)
+        builder = DiagramBuilder()
+        self._plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0 if scheme == "CENIC" else self._h)
+        self._bodies = _build(self._plant, model, scheme, stiffness)
+        diagram = builder.Build()
+        self._simulator = Simulator(diagram)
+        self._context = self._plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
+        for body, place in zip(self._bodies, model.body_pos[1:], strict=True):
+            self._plant.SetFreeBodyPose(self._context, body, _pose(place))
+        if scheme == "CENIC":
+            from pydrake.systems.analysis import ApplySimulatorConfig, SimulatorConfig
+
+            settings = SimulatorConfig(integration_scheme="cenic", max_step_size=self._h, accuracy=ACCURACY)
+            ApplySimulatorConfig(settings, self._simulator)
+        self._simulator.Initialize()
+        self._steps = 0
+
+    def step(self, count: int) -> None:
+        self._steps += count
+        self._simulator.AdvanceTo(self._steps * self._h)
+
+    @property
+    def position(self) -> Array:
+        return np.array([self._plant.EvalBodyPoseInWorld(self._context, b).translation() for b in self._bodies])
+
+    @property
+    def speed(self) -> float:
+        return float(np.abs(self._plant.GetVelocities(self._context)).max())
+
+
+def _pose(place: Array) -> Any:
+    from pydrake.math import RigidTransform
+
+    return RigidTransform(cast(Any, place))
+
+
+def _build(plant: Any, model: Any, scheme: str, stiffness: float) -> list[Any]:
+    from pydrake.geometry import Box, Capsule, Sphere
+    from pydrake.multibody.plant import ContactModel, DiscreteContactApproximation
+    from pydrake.multibody.tree import RotationalInertia, SpatialInertia
+
+    plant.set_contact_model(ContactModel.kPoint)
+    if scheme != "CENIC":
+        kinds = {"lagged": DiscreteContactApproximation.kLagged, "SAP": DiscreteContactApproximation.kSap}
+        plant.set_discrete_contact_approximation(kinds[scheme])
+    plant.mutable_gravity_field().set_gravity_vector(model.opt.gravity)
+    bodies, centre = [], cast(Any, np.zeros(3))
+    for b in range(1, model.nbody):
+        mass, inertia = float(model.body_mass[b]), RotationalInertia(*model.body_inertia[b])
+        bodies.append(plant.AddRigidBody(f"body {b}", SpatialInertia.MakeFromCentralInertia(mass, centre, inertia)))
+    shapes: dict[int, Any] = {
+        0: lambda s: Box(2.0 * s[0], 2.0 * s[1], DEEP),
+        2: lambda s: Sphere(s[0]),
+        3: lambda s: Capsule(s[0], 2.0 * s[1]),
+        6: lambda s: Box(*(2.0 * s)),
+    }
+    for g in np.flatnonzero(model.geom_contype != 0):
+        body = plant.world_body() if model.geom_bodyid[g] == 0 else bodies[model.geom_bodyid[g] - 1]
+        shape = shapes[int(model.geom_type[g])](model.geom_size[g])
+        place = model.geom_pos[g] - (np.array([0.0, 0.0, 0.5 * DEEP]) if model.geom_type[g] == 0 else 0.0)
+        plant.RegisterCollisionGeometry(
+            body, _pose(place), shape, f"geom {g}", _properties(stiffness, float(model.geom_friction[g, 0]))
+        )
+    plant.Finalize()
+    return bodies
+
+
+def _properties(stiffness: float, friction: float) -> Any:
+    """Two in series have the stiffness."""
+    from pydrake.geometry import AddContactMaterial, ProximityProperties
+    from pydrake.multibody.plant import CoulombFriction
+
+    made = ProximityProperties()
+    AddContactMaterial(
+        dissipation=0.0, point_stiffness=2.0 * stiffness, friction=CoulombFriction(friction, friction), properties=made
+    )
+    return made
