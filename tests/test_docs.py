@@ -41,7 +41,7 @@ def words(line: str) -> str:
 
 
 def test_the_readme_examples():
-    assert run(README) == 2
+    assert run(README) == 3
 
 
 @pytest.mark.slow

@@ -25,3 +25,9 @@ def test_the_gripper_holds_without_slipping(printed):
     assert float(re.findall(r"slips ([\d.]+) mm", theirs)[0]) > 1.0
     assert float(re.findall(r"slips (-?[\d.]+) mm", ours)[0]) == 0.0
     assert re.findall(r"presses (\S+) N, holds (\S+) N", ours) == [("20.000", "4.905")] * 2
+
+
+def test_the_pad_carries_what_presses_it(printed, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", ["pressure_map.py", str(tmp_path / "map.png")])
+    said = printed("pressure_map.py")
+    assert "they carry 60.000 N" in said and (tmp_path / "map.png").stat().st_size > 5000

@@ -150,3 +150,27 @@ def _draw_solver(panels: Any, solver: Formulation) -> None:
             FRICTIONS, curve, marker, color=colour, markersize=size, markerfacecolor=fill,
             markeredgewidth=1.4, label=name, clip_on=False,
         )  # fmt: skip
+
+
+def pressure_figure(table: Any, geom: str, time: float) -> Any:
+    """The pressure on a geom at a time as a map over its surface, seen along its thinnest side. table:
+    `Trajectory.pressure` of this geom and time."""
+    places = np.stack([np.asarray(table[name]) for name in "uvw"], axis=1)
+    extent = np.ptp(places, axis=0)
+    one, two = sorted(np.argsort(extent)[1:])
+    figure = empty_figure(1.9 + float(np.clip(3.4 * extent[one] / max(extent[two], 1e-12), 1.6, 8.0)), 4.2)
+    ax = figure.subplots()
+    pressure, area = np.asarray(table["pressure"]), np.asarray(table["area"])
+    ax.set_aspect("equal")
+    ax.set_xlabel(f"{'xyz'[one]} [mm]", fontsize=9)
+    ax.set_ylabel(f"{'xyz'[two]} [mm]", fontsize=9)
+    spots = ax.scatter(1e3 * places[:, one], 1e3 * places[:, two], c=1e-3 * pressure, s=1.0, marker="s", cmap="viridis")
+    ax.margins(0.08)
+    figure.colorbar(spots, ax=ax, label="pressure [kPa]")
+    ax.set_title(f"{geom} at {time:g} s", fontsize=10.5)
+    figure.draw_without_rendering()
+    # squares of the area of the elements, in points: in a grid they touch each other
+    points = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
+    each = 72.0 / figure.dpi * float(points[1, 0] - points[0, 0])  # points per mm
+    spots.set_sizes((1e3 * np.sqrt(area) * each) ** 2)
+    return figure

@@ -110,6 +110,23 @@ class Trajectory:
         [m]), area [m^2], pressure and shear [Pa]."""
         return pressure_table(*self._touches())
 
+    def draw_pressure(self, path: Path, *, geom: str | None = None, time: float | None = None) -> None:
+        """A map of the pressure on a geom at a time, as a picture (.png, .pdf, .svg); by default the first geom that
+        has any, at the last sample at which it has."""
+        from pliant.plot import pressure_figure
+
+        table = self.pressure
+        if not len(table):
+            raise PliantError("no pressure: no geom with a Foundation touches anything in this run")
+        known = list(dict.fromkeys(np.asarray(table["geom"]).tolist()))
+        geom = known[0] if geom is None else geom
+        if geom not in known:
+            raise PliantError(f"geom {geom!r} has no pressure in this run; these have: {', '.join(known)}")
+        its = table[np.asarray(table["geom"]) == geom]
+        times = np.asarray(its["time"])
+        now = times[-1] if time is None else times[np.argmin(np.abs(times - time))]
+        pressure_figure(its[times == now], geom, float(now)).savefig(path)
+
     def _touches(self) -> tuple[Array, Array, list[str]]:
         names = self.parameters.get("geoms")
         if names is None:

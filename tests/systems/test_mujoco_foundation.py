@@ -135,3 +135,12 @@ def test_what_elements_cannot_touch_is_said():
         pressed('type="box" size=".1 .1 .1"', 0.1, pliant.Foundation(1e7, 0.01, elements=9), 1.0, ball)
     with pytest.raises(pliant.InputError, match=r"geom 'it' \(ellipsoid\) takes no Foundation, which is for boxes"):
         pressed('type="ellipsoid" size=".1 .1 .1"', 0.1, pliant.Foundation(1e7, 0.01, elements=9), 1.0)
+
+
+def test_maps_of_pressure(tmp_path):
+    run = pressed('type="box" size=".1 .05 .1"', 0.1, pliant.Foundation(1e7, 0.01, elements=50, side="-z"), 2.0)
+    run.draw_pressure(tmp_path / "a.png")
+    run.draw_pressure(tmp_path / "b.svg", geom="it", time=0.5)
+    assert (tmp_path / "a.png").stat().st_size > 5000 and (tmp_path / "b.svg").stat().st_size > 5000
+    with pytest.raises(pliant.PliantError, match="geom 'no' has no pressure in this run; these have: it"):
+        run.draw_pressure(tmp_path / "c.png", geom="no")

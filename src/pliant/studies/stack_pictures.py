@@ -42,7 +42,7 @@ def _cost(ax: Any, columns: list[Results]) -> None:
     ax.minorticks_off()
     ax.set_xlabel("spheres", fontsize=9)
     ax.set_ylabel("time per step [ms]", fontsize=9)
-    ax.set_title("the fall included", fontsize=10)
+    ax.set_title("cost, the fall included", fontsize=10)
 
 
 def _falls(ax: Any, falls: list[Results]) -> None:
