@@ -87,6 +87,7 @@ def _add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     view.add_argument(
         "--port", type=int, default=8080, help="where to listen, or the next that is free (default: 8080)"
     )
+    view.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
     view.add_argument("--floor", action="store_true", help="add a floor at height 0")
     view.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
     view.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -117,12 +118,14 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
 
 
 def _view(given: argparse.Namespace) -> int:
+    from pliant.materials_file import read_materials
     from pliant.systems.mujoco_load import read_model
     from pliant.viewer import View
 
     try:
         model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
-        _watch(View(model, port=given.port), browser=not given.no_browser)
+        materials = read_materials(given.materials) if given.materials else None
+        _watch(View(model, port=given.port, materials=materials), browser=not given.no_browser)
     except (PliantError, OSError, ImportError) as error:
         print(f"pliant view: {error}", file=sys.stderr)
         return 1

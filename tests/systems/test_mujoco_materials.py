@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -10,6 +11,8 @@ import pytest
 
 import pliant
 from pliant.hertz import hertz_stiffness
+from pliant.readout import COLUMNS
+from pliant.systems.mujoco_contacts import contact_rows
 from tests.support.models import CONTACT, WEIGHT, body, build, start
 
 MASS = 3.0
@@ -237,3 +240,34 @@ def test_bouncing_bodies_gain_no_energy(seed):
         now = energy()
         assert now <= before * (1.0 + 1e-4) and now <= first * (1.0 + 1e-9)
         before = now
+
+
+def test_a_model_that_names_its_materials():
+    text = '<custom><text name="pliant" data="{floor: steel, ball: steel}"/></custom>'
+    model = build(body(BALL, "0 0 .1"), floor=True, option='timestep=".01"', rest=text)
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 600)
+    K = 4.0 / 3.0 * MODULUS * np.sqrt(0.1)
+    assert 0.1 - data.qpos[2] == pytest.approx(depth(MASS * WEIGHT, K), rel=1e-6)
+    wrong = build(body(BALL, "0 0 .1"), rest=text.replace("steel}", "stel}"))
+    with pytest.raises(pliant.FileError, match=r'<text name="pliant"> of the model, line 1: .*stel'):
+        pliant.mj_step(wrong, mujoco.MjData(wrong))
+
+
+@pytest.mark.parametrize("name", ["humanoid", "ant", "half_cheetah", "hopper", "walker2d"])
+def test_walkers_stand_on_the_default_material(name):
+    """Gymnasium's, without controls: they come down, are pressed in by less than a millimetre at the worst impact, and
+    the ground carries their weight."""
+    gymnasium = pytest.importorskip("gymnasium")
+    assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    model = mujoco.MjModel.from_xml_path(str(assets / f"{name}.xml"))
+    data, deepest, carried = mujoco.MjData(model), 0.0, []
+    depths, across, floor = (COLUMNS.index(column) for column in ("penetration", "fz", "geom1"))
+    for _ in range(2000):
+        pliant.mj_step(model, data)
+        rows = contact_rows(model, data, data.qvel)
+        deepest = max(deepest, rows[:, depths].max(initial=0.0))
+        carried.append(rows[rows[:, floor] == model.geom("floor").id, across].sum())
+    weight = -model.opt.gravity[2] * model.body_subtreemass[0]
+    assert deepest < 1e-3 and np.mean(carried[-1000:]) == pytest.approx(weight, rel=0.06)
+    assert pliant.stats(data).statuses[pliant.Status.ITERATION_LIMIT] == 0

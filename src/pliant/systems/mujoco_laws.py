@@ -23,6 +23,7 @@ from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
+from pliant.materials_file import parse_materials
 from pliant.solvers.island import copy
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import (
@@ -40,6 +41,7 @@ from pliant.systems.mujoco_surfaces import BOUNCE, FLAT, Spots, Surfaces, flat_r
 SETTLING: Final = 0.02  # [s] B / K of limits and equalities for which nothing is named
 RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
 KINDS: Final = ("geom", "body", "joint", "equality", "tendon")
+CUSTOM: Final = "pliant"  # the <text> of a model that holds its materials
 COMPLIANCES: Final = ("materials", "model")
 Substance = Law | Material | Foundation
 
@@ -70,7 +72,7 @@ class Laws:
         ):
             direct = solref[:, 0] < 0.0
             table[direct, STIFFNESS], table[direct, DAMPING] = solref[direct, 0], -solref[direct, 1]
-        for key, substance in (materials or {}).items():
+        for key, substance in {**model_materials(model), **(materials or {})}.items():
             self._name(model, key, substance)
         self.material[:, FLAT] = flat_radii(model)
 
@@ -137,6 +139,17 @@ def checked(materials: Any) -> dict[str, Substance]:
                 f"materials[{key!r}] must be a pliant.Material, Foundation or Law, got {type(substance).__name__}"
             )
     return dict(materials or {})
+
+
+def model_materials(model: Any) -> dict[str, Any]:
+    """Those that the model itself names: <custom><text name="pliant" data="{floor: steel}"/></custom>."""
+    texts = names(model, "text")
+    if CUSTOM not in texts:
+        return {}
+    i = texts.index(CUSTOM)
+    start, size = int(model.text_adr[i]), int(model.text_size[i])
+    text = bytes(model.text_data)[start : start + size].rstrip(b"\0").decode()
+    return parse_materials(text, f'<text name="{CUSTOM}"> of the model')
 
 
 def names(model: Any, kind: str) -> list[str]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from pliant.errors import InputError, PliantError, SolveError
 from pliant.inputs import Array
-from pliant.materials_file import parse_materials
 from pliant.readout import COLUMNS
 from pliant.recording import Recorder, State
 from pliant.solution import Status
@@ -22,14 +21,13 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import names
+from pliant.systems.mujoco_laws import model_materials, names
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem
 from pliant.trajectory import COMPLETE, ERROR, INTERRUPTED, Trajectory
 
 _log = logging.getLogger("pliant")
-CUSTOM: Final = "pliant"  # the <text> of a model that holds its materials
 DEPTH, GEOM1, GEOM2 = (COLUMNS.index(name) for name in ("penetration", "geom1", "geom2"))
 UNSOLVED: Final = (Status.ITERATION_LIMIT, Status.NON_FINITE)
 
@@ -81,17 +79,6 @@ class _Outcome(NamedTuple):
     forces: tuple[Array, ...] = ()
 
 
-def model_materials(model: Any) -> dict[str, Any]:
-    """Those that the model itself names: <custom><text name="pliant" data="{floor: steel}"/></custom>."""
-    texts = names(model, "text")
-    if CUSTOM not in texts:
-        return {}
-    i = texts.index(CUSTOM)
-    start, size = int(model.text_adr[i]), int(model.text_size[i])
-    text = bytes(model.text_data)[start : start + size].rstrip(b"\0").decode()
-    return parse_materials(text, f'<text name="{CUSTOM}"> of the model')
-
-
 def run(
     model: Any,
     *,
@@ -118,7 +105,7 @@ def run(
         raise InputError(f"{out} exists already: choose another name, or move it away")
     solver = DEFAULT if solver is None else solver
     chosen = {**model_materials(model), **(materials or {})}
-    system = MujocoSystem(model, materials=chosen)
+    system = MujocoSystem(model, materials=materials)
     _start(system, key)
     h = float(model.opt.timestep)
     steps = math.ceil(duration / h - 1e-9)
