@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL
+from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_kinds import (
     ELLIPTIC,
     EQUALITY,
@@ -19,7 +20,7 @@ from pliant.systems.mujoco_kinds import (
     LIMIT_JOINT,
     LIMIT_TENDON,
 )
-from pliant.systems.mujoco_step import Assembled, Stepper
+from pliant.systems.mujoco_step import Stepper
 from tests.support.models import ZOO, body, build, shaken, start
 
 SEEDS = [1, 2, 3]

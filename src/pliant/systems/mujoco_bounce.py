@@ -11,27 +11,47 @@ In the step in which it bounces a contact is rigid: how deep it goes in between 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
+from pliant.solvers.formulation import Formulation
 from pliant.solvers.whiten import factor_inertia, free_gain
+from pliant.systems.mujoco_assembled import Assembled
+from pliant.systems.mujoco_solve import Answer, solve_flat
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST
 
 RIGID: Final = 1e15  # [N/m]
 MORE: Final = 1e-9  # of the energy, by which it may grow
 
 
-def rule(material: Array, pairs: Ints) -> tuple[Array, Array]:
+def bounce(
+    material: Array, data: Any, solver: Formulation, step: Assembled, answer: Answer
+) -> tuple[Answer, Assembled]:
+    """Solve again with restitution where contacts that push came fast, unless they would gain energy."""
+    head, contacts = data.contact.efc_address, np.flatnonzero(data.contact.efc_address >= 0)
+    contacts = contacts[answer.force[head[contacts]] > 0.0]
+    e, fast = _rule(material, data.contact.geom[contacts])
+    some = contacts[e > 0.0]
+    flat = _bounced(step.flat, head[some], e[e > 0.0], fast[e > 0.0]) if len(some) else None
+    if flat is None:
+        return answer, step
+    other = solve_flat(flat, solver, answer.velocity)
+    if _grows(flat, other.velocity):
+        return answer, step
+    return other, step._replace(other=flat)
+
+
+def _rule(material: Array, pairs: Ints) -> tuple[Array, Array]:
     """e of every pair of geoms, (n,), and the speed from which it holds: of the material with the larger e."""
     one, two = material[pairs[:, 0]], material[pairs[:, 1]]
     first = one[:, BOUNCE] >= two[:, BOUNCE]
     return np.where(first, one[:, BOUNCE], two[:, BOUNCE]), np.where(first, one[:, FAST], two[:, FAST])
 
 
-def bounced(flat: Flat, rows: Ints, e: Array, fast: Array) -> Flat | None:
+def _bounced(flat: Flat, rows: Ints, e: Array, fast: Array) -> Flat | None:
     """The step with the rates that contacts, given by their first rows, are to leave with; None: no one bounces."""
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     gained = free_gain(inertia, flat.step, flat.force)
@@ -63,7 +83,7 @@ def _leaving(h: float, e: float, least: float, speed: float, g: float, gap: floa
     return float(np.sqrt(inside) - 0.5 * g * h) if inside > 0.0 else 0.0
 
 
-def grows(flat: Flat, v: Array) -> bool:
+def _grows(flat: Flat, v: Array) -> bool:
     """Whether v has more energy than motion and springs held before, and the forces f, along the mean velocity, add."""
     pressed = (flat.value < 0.0) & (flat.stiffness < np.inf)
     more = flat.exponent[pressed] + 1.0

@@ -9,55 +9,37 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_answer import TURNED
-from pliant.systems.mujoco_bounce import bounced, grows, rule
+from pliant.systems.mujoco_assembled import Assembled
+from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
 from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, forward_at
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_follow import centre, follow_open
 from pliant.systems.mujoco_foundation import WITHOUT_ROWS, Layers, total_force
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
-from pliant.systems.mujoco_reach import SPUN, Reach
-from pliant.systems.mujoco_rows import Mass, Rows, mass_pattern, read_rows
+from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
-from pliant.systems.mujoco_solve import Answer, Step, solve_flat
+from pliant.systems.mujoco_solve import Answer, Step
 from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
-
-NEVER: Final = 1e30  # [m] a gap that does not close
-BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
-
-
-class Assembled(NamedTuple):
-    """A step as it is solved, and what it was made of."""
-
-    step: Step
-    rows: Rows
-    open: np.ndarray  # (ncon,) contacts that are beyond their margin
-    smooth: Smooth
-    push: Array | None  # (nv,) see mujoco_spin
-    shift: Array | None
-    other: Flat | None = None  # where gaps are others than they seem, or contacts bounce
-
-    @property
-    def flat(self) -> Flat:
-        return self.step.flat if self.other is None else self.other
 
 
 def check_finite(data: Any) -> None:
@@ -264,15 +246,15 @@ class Stepper:
         """Solve; look again for what the step itself brings within reach. Returns the step as it was solved."""
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
-            if self._centre(model, data, answer):
+            if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
                 answer = step.step.solve(solver, data.qvel)
             if step.open.any():
-                answer, step = self._follow_open(data, solver, step, answer)
+                answer, step = follow_open(self._reach, data, solver, step, answer)
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
-        return self._bounce(data, solver, step, answer) if self.laws.bounces else (answer, step)
+        return bounce(self.laws.material, data, solver, step, answer) if self.laws.bounces else (answer, step)
 
     def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
         mj, s = mujoco(), self._twin.model
@@ -286,75 +268,6 @@ class Stepper:
         mj.mj_makeConstraint(s, data)
         mj.mj_referenceConstraint(s, data)
         return self.assemble(model, data, step.open, step.smooth)
-
-    def _centre(self, model: Any, data: Any, answer: Answer) -> bool:
-        """Move contacts whose impact would turn a body by radians within the step into line with its centre of mass,
-        where they turn nothing; whether there were any. About such a contact, whose place and normal are those of the
-        start, the rest of the body would go through what it hits."""
-        contacts, found = data.contact, False
-        turns = self._reach.turns(data, answer.velocity - data.qvel)
-        if turns.max(initial=0.0) < SPUN:
-            return False
-        for c in np.flatnonzero(contacts.efc_address >= 0):
-            pair = contacts.geom[c]
-            if pair.min() < 0 or answer.force[contacts.efc_address[c]] <= 0.0 or not self._reach.bent(*pair):
-                continue
-            body = max(model.geom_bodyid[pair], key=lambda b: turns[b])
-            if turns[body] > SPUN:
-                n, centre = contacts.frame[c, :3], data.xipos[body]
-                contacts.pos[c] = centre + n * (n @ (contacts.pos[c] - centre))
-                found = True
-        return found
-
-    def _follow_open(self, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> tuple[Answer, Assembled]:
-        """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
-
-        Geoms are followed on their way without the contacts between them; gaps shrink or grow as the time of their
-        touch does.
-        """
-        if not self._reach.bends(data, step.open, answer.force):
-            return answer, step
-        flat = step.flat
-        value = flat.value.copy()
-        for pair, contacts in _open_pairs(data, step.open, answer.force).items():
-            if self._reach.bent(*pair):
-                rows = data.contact.efc_address[contacts]
-                margin = float(data.contact.includemargin[contacts[0]])
-                value[rows] *= self._stretch(data, solver, step, pair, rows, margin)
-        if np.array_equal(value, flat.value):
-            return answer, step
-        step = step._replace(other=flat._replace(value=value))
-        return solve_flat(step.flat, solver, answer.velocity), step
-
-    def _bounce(self, data: Any, solver: Formulation, step: Assembled, answer: Answer) -> tuple[Answer, Assembled]:
-        """Solve again with restitution where contacts that push came fast, unless they would gain energy."""
-        head, contacts = data.contact.efc_address, np.flatnonzero(data.contact.efc_address >= 0)
-        contacts = contacts[answer.force[head[contacts]] > 0.0]
-        e, fast = rule(self.laws.material, data.contact.geom[contacts])
-        some = contacts[e > 0.0]
-        flat = bounced(step.flat, head[some], e[e > 0.0], fast[e > 0.0]) if len(some) else None
-        if flat is None:
-            return answer, step
-        other = solve_flat(flat, solver, answer.velocity)
-        if grows(flat, other.velocity):
-            return answer, step
-        return other, step._replace(other=flat)
-
-    def _stretch(
-        self, data: Any, solver: Formulation, step: Assembled, pair: tuple[int, int], rows: Any, margin: float
-    ) -> float:
-        """By how much the gaps between two geoms differ from what they seem to be; NEVER: they miss each other."""
-        flat = step.flat
-        apart = flat.value.copy()
-        apart[rows] = NEVER
-        loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
-        speed = float(self._reach.speeds(data, loose)[list(pair)].sum()) + 1e-12
-        time = self._reach.touch_time(data, loose if step.shift is None else loose + step.shift, pair, margin, speed)
-        if not np.isfinite(time):
-            return NEVER
-        seeming = min(flat.value[i] / max(-_rate(flat, i, loose), 1e-300) for i in rows)
-        ratio = time / seeming if seeming > 0.0 else 1.0
-        return ratio if abs(ratio - 1.0) > BENT else 1.0
 
     def write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
         """Forces and accelerations into the user's data."""
@@ -377,18 +290,3 @@ class Stepper:
             data.qacc[:] = (answer.velocity - data.qvel) / model.opt.timestep
         else:
             data.qacc[:] = data.qacc_smooth
-
-
-def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:
-    """The pairs of geoms with an open contact that receives a force, and all their open contacts that have rows."""
-    head, geom = data.contact.efc_address, data.contact.geom
-    pairs: dict[tuple[int, int], list[int]] = {}
-    for c in np.flatnonzero(open_ & (head >= 0)):
-        pairs.setdefault((int(geom[c, 0]), int(geom[c, 1])), []).append(int(c))
-    return {pair: contacts for pair, contacts in pairs.items() if np.any(force[head[contacts]] > 0.0)}
-
-
-def _rate(flat: Flat, i: int, v: Array) -> float:
-    """G v + e of a row."""
-    entries = slice(flat.jac_ptr[i], flat.jac_ptr[i + 1])
-    return float(flat.jac_val[entries] @ v[flat.jac_idx[entries]]) + float(flat.offset[i])

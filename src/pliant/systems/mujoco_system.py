@@ -16,6 +16,7 @@ from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.readout import contact_table
 from pliant.solution import Solution
+from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
@@ -23,7 +24,7 @@ from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_laws import Substance, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_solve import DEFAULT, Answer
-from pliant.systems.mujoco_step import Assembled, Stepper
+from pliant.systems.mujoco_step import Stepper
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 SCALARS = {BILATERAL: "bilateral", UNILATERAL: "unilateral", CLIPPED: "clipped"}

@@ -1,0 +1,92 @@
+"""Contacts on a long way: those that only seem to close, or at another time, and impacts that would spin a body."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pliant.flat import Flat
+from pliant.inputs import Array
+from pliant.solvers.formulation import Formulation
+from pliant.systems.mujoco_assembled import Assembled
+from pliant.systems.mujoco_reach import SPUN, Reach
+from pliant.systems.mujoco_solve import Answer, solve_flat
+
+NEVER: Final = 1e30  # [m] a gap that does not close
+BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
+
+
+def centre(reach: Reach, model: Any, data: Any, answer: Answer) -> bool:
+    """Move contacts whose impact would turn a body by radians within the step into line with its centre of mass,
+    where they turn nothing; whether there were any. About such a contact, whose place and normal are those of the
+    start, the rest of the body would go through what it hits."""
+    contacts, found = data.contact, False
+    turns = reach.turns(data, answer.velocity - data.qvel)
+    if turns.max(initial=0.0) < SPUN:
+        return False
+    for c in np.flatnonzero(contacts.efc_address >= 0):
+        pair = contacts.geom[c]
+        if pair.min() < 0 or answer.force[contacts.efc_address[c]] <= 0.0 or not reach.bent(*pair):
+            continue
+        body = max(model.geom_bodyid[pair], key=lambda b: turns[b])
+        if turns[body] > SPUN:
+            n, centre = contacts.frame[c, :3], data.xipos[body]
+            contacts.pos[c] = centre + n * (n @ (contacts.pos[c] - centre))
+            found = True
+    return found
+
+
+def follow_open(
+    reach: Reach, data: Any, solver: Formulation, step: Assembled, answer: Answer
+) -> tuple[Answer, Assembled]:
+    """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
+
+    Geoms are followed on their way without the contacts between them; gaps shrink or grow as the time of their
+    touch does.
+    """
+    if not reach.bends(data, step.open, answer.force):
+        return answer, step
+    flat = step.flat
+    value = flat.value.copy()
+    for pair, contacts in _open_pairs(data, step.open, answer.force).items():
+        if reach.bent(*pair):
+            rows = data.contact.efc_address[contacts]
+            margin = float(data.contact.includemargin[contacts[0]])
+            value[rows] *= _stretch(reach, data, solver, step, pair, rows, margin)
+    if np.array_equal(value, flat.value):
+        return answer, step
+    step = step._replace(other=flat._replace(value=value))
+    return solve_flat(step.flat, solver, answer.velocity), step
+
+
+def _stretch(
+    reach: Reach, data: Any, solver: Formulation, step: Assembled, pair: tuple[int, int], rows: Any, margin: float
+) -> float:
+    """By how much the gaps between two geoms differ from what they seem to be; NEVER: they miss each other."""
+    flat = step.flat
+    apart = flat.value.copy()
+    apart[rows] = NEVER
+    loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
+    speed = float(reach.speeds(data, loose)[list(pair)].sum()) + 1e-12
+    time = reach.touch_time(data, loose if step.shift is None else loose + step.shift, pair, margin, speed)
+    if not np.isfinite(time):
+        return NEVER
+    seeming = min(flat.value[i] / max(-_rate(flat, i, loose), 1e-300) for i in rows)
+    ratio = time / seeming if seeming > 0.0 else 1.0
+    return ratio if abs(ratio - 1.0) > BENT else 1.0
+
+
+def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:
+    """The pairs of geoms with an open contact that receives a force, and all their open contacts that have rows."""
+    head, geom = data.contact.efc_address, data.contact.geom
+    pairs: dict[tuple[int, int], list[int]] = {}
+    for c in np.flatnonzero(open_ & (head >= 0)):
+        pairs.setdefault((int(geom[c, 0]), int(geom[c, 1])), []).append(int(c))
+    return {pair: contacts for pair, contacts in pairs.items() if np.any(force[head[contacts]] > 0.0)}
+
+
+def _rate(flat: Flat, i: int, v: Array) -> float:
+    """G v + e of a row."""
+    entries = slice(flat.jac_ptr[i], flat.jac_ptr[i + 1])
+    return float(flat.jac_val[entries] @ v[flat.jac_idx[entries]]) + float(flat.offset[i])
