@@ -28,10 +28,15 @@ WRONG = {
         "line 3: a Material has no 'fricton'; it has youn",
     ),
     "a word": ("floor: {youngs_modulus: hard}", "line 1: 'youngs_modulus' must be a number, got 'hard'"),
-    "half an element": ("f: {youngs_modulus: 1, depth: 1, elements: 1.5}", "'elements' must be a number, got '1.5'"),
+    "half an element": (
+        "f: {youngs_modulus: 1, depth: 1, elements: 1.5}",
+        "'elements' must be a whole number, got '1.5'",
+    ),
     "nothing to be made of": ("floor: {friction: 1}", "line 1: a Material needs youngs_modulus"),
     "no depth": ("\n\nsole: {youngs_modulus: 1, elements: 3}", "line 3: a Foundation needs depth"),
     "out of range": ("a: {youngs_modulus: -1}", "line 1: 'a': Material: youngs_modulus must be > 0, got -1"),
+    "a star": ("*: steel", 'put names with signs in quotes: "*"'),
+    "nothing": ("a: steel\nfloor:", "line 2: no material is given here, such as steel"),
     "twice": ("a: steel\nb: wood\na: wood", "line 3: 'a' is there twice"),
     "nested": ("a: {youngs_modulus: [1]}", "line 1: 'youngs_modulus' is one value"),
 }
@@ -48,6 +53,7 @@ def test_every_kind(tmp_path):
         "joint:knee": pliant.Law(1e5, 100.0),
     }
     assert parse_materials("", "x") == {}
+    assert parse_materials("floor: Steel", "x") == {"floor": pliant.Material.of("steel")}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -62,3 +68,8 @@ def test_what_is_no_text(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(pliant.FileError, match="not a text"):
         read_materials(tmp_path / "a.yaml")
+    (tmp_path / "b.yaml").write_text("# nothing yet\n")
+    with pytest.raises(pliant.FileError, match="there are no materials in it"):
+        read_materials(tmp_path / "b.yaml")
+    with pytest.raises(pliant.FileError, match=r"cannot read .*: No such file or directory; give a YAML file"):
+        read_materials(tmp_path / "c.yaml")

@@ -77,7 +77,7 @@ BAD = {
     "duration": (["scene.xml", "--duration", "-1"], "duration must be a positive number of seconds"),
     "step": (["scene.xml", "--step", "0"], "step must be a positive number of seconds"),
     "every": (["scene.xml", "--every", "0"], "every must be a whole number >= 1"),
-    "no such folder": (["scene.xml", "--out", "no/where.run"], "no/where.run"),
+    "no such folder": (["scene.xml", "--out", "no/where.run"], "there is no folder no for where.run: make it"),
     "no such materials": (["scene.xml", "--materials", "no.yaml"], "no.yaml"),
     "bad materials": (["scene.xml", "--materials", "scene.xml"], "scene.xml, line"),
 }
@@ -111,6 +111,15 @@ def test_ctrl_c_keeps_what_was_simulated(scene, capsys, monkeypatch):
     assert "scene.run, 31 samples, interrupted at 0.3 s" in capsys.readouterr().out
     run = pliant.Trajectory.load("scene.run")
     assert run.ended == "interrupted" and len(run) == 31
+
+
+def test_ctrl_c_before_the_first_step_leaves_nothing(scene, capsys, monkeypatch):
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.systems.mujoco_system.MujocoSystem.compile", interrupted)
+    assert main(["run", "scene.xml"]) == 130
+    assert "stopped before the first step" in capsys.readouterr().err and not list(Path().glob("*.run"))
 
 
 def test_a_step_that_fails_is_saved(scene, capsys, monkeypatch):

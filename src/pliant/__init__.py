@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pliant.step import step
     from pliant.systems import System
     from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
-    from pliant.systems.mujoco_contacts import contacts
+    from pliant.systems.mujoco_contacts import contacts, pressure
     from pliant.systems.mujoco_patch import patch_mujoco
     from pliant.systems.mujoco_stats import stats
     from pliant.systems.mujoco_system import MujocoSystem, load
@@ -65,6 +65,7 @@ _HOME = {
     "mj_step1": "systems.mujoco_calls",
     "mj_step2": "systems.mujoco_calls",
     "patch_mujoco": "systems.mujoco_patch",
+    "pressure": "systems.mujoco_contacts",
     "simulate": "simulate",
     "solve": "solvers.driver",
     "stats": "systems.mujoco_stats",
@@ -104,6 +105,7 @@ __all__ = [
     "mj_step1",
     "mj_step2",
     "patch_mujoco",
+    "pressure",
     "simulate",
     "solve",
     "stats",

@@ -102,9 +102,11 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
     # a line that is written over is for people who watch: a pipe gets the files only
     with tqdm(bar_format="{elapsed} {desc}", leave=False, disable=not sys.stderr.isatty()) as bar:
         try:
-            for name, files in reproduce(names, out, quick=quick, progress=bar.set_description_str):
+            for name, files, claims in reproduce(names, out, quick=quick, progress=bar.set_description_str):
                 done.append(name)
                 bar.clear()
+                for claim in claims:
+                    print(f"{name}: {claim['paper']}: {claim['holds']}; {claim['measured']}")
                 print("\n".join(map(str, files)), flush=True)
         except (PliantError, OSError, ImportError) as error:
             bar.close()

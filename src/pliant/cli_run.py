@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pliant.errors import PliantError
-from pliant.trajectory import INTERRUPTED, Trajectory
+
+if TYPE_CHECKING:
+    from pliant.trajectory import Trajectory
 
 SOLVERS: Final = ("coulomb", "convex", "printed")
 STOPPED: Final = 130  # what shells give a command that Ctrl-C ended
@@ -35,11 +37,11 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run_model(given: argparse.Namespace) -> int:
     """Run, print the summary; the exit status."""
-    from pliant.materials_file import read_materials
-    from pliant.systems.mujoco_load import read_model
-    from pliant.systems.mujoco_run import run
-
     try:
+        from pliant.materials_file import read_materials
+        from pliant.systems.mujoco_load import read_model
+        from pliant.systems.mujoco_run import run
+
         materials = read_materials(given.materials) if given.materials else None
         model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
         out = Path(given.out) if given.out else _free_name(Path(given.model).stem)
@@ -50,13 +52,14 @@ def run_model(given: argparse.Namespace) -> int:
     except (PliantError, OSError) as error:
         print(f"pliant run: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # before the first step
+    except KeyboardInterrupt:
+        print("pliant run: stopped before the first step; nothing is written", file=sys.stderr)
         return STOPPED
     _report(trajectory, summary, out)
     if summary.failed:
         print(f"pliant run: {summary.failed}", file=sys.stderr)
         return 1
-    return STOPPED if trajectory.ended == INTERRUPTED else 0
+    return STOPPED if trajectory.ended == "interrupted" else 0
 
 
 def _report(trajectory: Trajectory, summary: Any, out: Path) -> None:

@@ -58,9 +58,10 @@ class Material:
     @classmethod
     def of(cls, substance: str, **changes: Any) -> Material:
         """A substance of `SUBSTANCES`, such as "steel", with other fields than the usual."""
-        if substance not in SUBSTANCES:
+        known = SUBSTANCES.get(str(substance).lower())
+        if known is None:
             raise InputError(f"Material.of: {substance!r} is not known; there are {', '.join(SUBSTANCES)}")
-        return dataclasses.replace(cls(*SUBSTANCES[substance]), **changes)
+        return dataclasses.replace(cls(*known), **changes)
 
 
 @dataclass(frozen=True)

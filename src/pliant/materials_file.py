@@ -28,7 +28,12 @@ def read_materials(path: str | os.PathLike[str]) -> dict[str, Any]:
             text = file.read()
     except UnicodeDecodeError as error:
         raise FileError(f"{os.fspath(path)}: this is not a text: {error}") from error
-    return parse_materials(text, os.fspath(path))
+    except OSError as error:
+        raise FileError(f"materials: cannot read {os.fspath(path)}: {error.strerror}; give a YAML file") from error
+    found = parse_materials(text, os.fspath(path))
+    if not found:
+        raise FileError(f"{os.fspath(path)}: there are no materials in it, such as 'floor: steel'")
+    return found
 
 
 def parse_materials(text: str, name: str) -> dict[str, Any]:
@@ -40,7 +45,8 @@ def parse_materials(text: str, name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
-        raise FileError(f"{name}{line}: this is not YAML: {getattr(error, 'problem', None) or error}") from error
+        what = getattr(error, "problem", None) or error
+        raise FileError(f'{name}{line}: this is not YAML: {what}; put names with signs in quotes: "*"') from error
     if node is None:
         return {}
     if not isinstance(node, yaml.MappingNode):
@@ -64,6 +70,8 @@ def _material(name: str, node: Any) -> Any:
     import yaml
 
     if isinstance(node, yaml.ScalarNode):
+        if not node.value:
+            raise _wrong(name, node, "no material is given here, such as steel")
         return Material.of(node.value)
     if not isinstance(node, yaml.MappingNode):
         raise _wrong(name, node, "a material is the name of a substance, or fields in braces")
@@ -93,10 +101,11 @@ def _field(name: str, key: Any, node: Any) -> Any:
         raise _wrong(name, node, f"{key.value!r} is one value")
     if key.value in WORDS:
         return node.value
+    kind = "a whole number" if key.value in WHOLE else "a number"
     try:  # YAML takes 1e7 for a word
         return int(node.value) if key.value in WHOLE else float(node.value)
     except ValueError as error:
-        raise _wrong(name, node, f"{key.value!r} must be a number, got {node.value!r}") from error
+        raise _wrong(name, node, f"{key.value!r} must be {kind}, got {node.value!r}") from error
 
 
 def _wrong(name: str, node: Any, what: str) -> FileError:

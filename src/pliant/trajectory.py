@@ -124,8 +124,13 @@ class Trajectory:
             raise PliantError(f"geom {geom!r} has no pressure in this run; these have: {', '.join(known)}")
         its = table[np.asarray(table["geom"]) == geom]
         times = np.asarray(its["time"])
-        now = times[-1] if time is None else times[np.argmin(np.abs(times - time))]
-        pressure_figure(its[times == now], geom, float(now)).savefig(path)
+        now = float(times[-1] if time is None else times[np.argmin(np.abs(times - time))])
+        if time is not None and abs(now - time) > np.diff(self.time).max():
+            raise PliantError(f"geom {geom!r} has no pressure at {time:g} s; the nearest time is {now:g} s")
+        try:
+            pressure_figure(its[times == now], geom, now).savefig(path)
+        except (OSError, ValueError) as error:
+            raise PliantError(f"cannot write the picture {os.fspath(path)}: {error}") from error
 
     def _touches(self) -> tuple[Array, Array, list[str]]:
         names = self.parameters.get("geoms")

@@ -118,5 +118,19 @@ def test_what_has_no_table_says_so():
     run = pliant.simulate(Free(), [0.0], [0.0], duration=0.1, step=0.1)
     with pytest.raises(pliant.PliantError, match=r"no `readout`; Trajectory\.forces"):
         _ = run.contacts
-    with pytest.raises(pliant.InputError, match=r"contacts takes a mujoco\.MjModel"):
+    with pytest.raises(pliant.InputError, match=r"expected a mujoco\.MjModel"):
         pliant.contacts(None, None)
+    one, two = (build(body(BOX, "0 0 .1"), floor=floor) for floor in (True, False))
+    with pytest.raises(pliant.InputError, match="data belongs to another model"):
+        pliant.contacts(one, mujoco.MjData(two))
+
+
+def test_flight_has_no_residual():
+    """Nothing of the steps before stays in the count."""
+    model = build(body('type="box" size=".1 .15 .2" mass="1" condim="3"', "0 0 .5"), floor=True)
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 300)
+    counted = pliant.stats(data)
+    data.qpos[2], counted.totals[:] = 5.0, 0.0
+    pliant.mj_step(model, data, 10)
+    assert counted.iterations == 0 and counted.worst_residual == 0.0 and counted.steps == 10

@@ -144,3 +144,18 @@ def test_maps_of_pressure(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 5000 and (tmp_path / "b.svg").stat().st_size > 5000
     with pytest.raises(pliant.PliantError, match="geom 'no' has no pressure in this run; these have: it"):
         run.draw_pressure(tmp_path / "c.png", geom="no")
+    with pytest.raises(pliant.PliantError, match="no pressure at 99 s; the nearest time is 2 s"):
+        run.draw_pressure(tmp_path / "c.png", time=99.0)
+    with pytest.raises(pliant.PliantError, match=r"cannot write the picture .*c\.foo"):
+        run.draw_pressure(tmp_path / "c.foo")
+
+
+def test_pressure_after_a_step():
+    model = build(
+        '<body pos="0 0 .1"><freejoint/><geom name="it" type="box" size=".1 .1 .1" mass="2"/></body>', floor=True
+    )
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 1000, materials={"it": pliant.Foundation(1e7, 0.01, elements=25, side="-z")})
+    table = pliant.pressure(model, data)
+    assert float(np.sum(table["pressure"] * table["area"])) == pytest.approx(2.0 * WEIGHT, rel=1e-9)
+    assert len(table) == 25 and set(table["geom"]) == {"it"}

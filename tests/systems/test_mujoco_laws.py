@@ -79,6 +79,8 @@ ERRORS: dict[str, tuple[Any, list[str]]] = {
     "no match": ({"bal": pliant.Law(1.0)}, ["'bal' matches nothing", "ball", "floor", "thing", "no names"]),
     "no match of a kind": ({"joint:ball": pliant.Law(1.0)}, ["'joint:ball' matches nothing", "joint: no names"]),
     "not a law": ({"ball": 1e5}, ["materials['ball']", "pliant.Material", "Law", "float"]),
+    "a word": ({"ball": "steel"}, ["materials['ball']", "pliant.Material.of('steel') is one"]),
+    "not a prefix": ({"gem:ball": pliant.Law(1.0)}, ["'gem:ball' has no prefix of ours, which are geom:, body:"]),
     "not a name": ({3: pliant.Law(1.0)}, ["names", "3"]),
     "many numbers": ({"ball": pliant.Law([1e5, 1e6])}, ["materials['ball']"]),
     "not a mapping": ([("ball", pliant.Law(1.0))], ["materials"]),

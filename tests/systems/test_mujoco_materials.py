@@ -213,6 +213,35 @@ def test_a_resolved_impact_needs_no_restitution():
     assert 0.99 < data.qvel[2] < 1.0
 
 
+def tumble(seed: int, e: float, friction: float) -> np.ndarray:
+    """A box dropped at any angle, 2 s: its energy as the scheme keeps it in free fall, over that of the start."""
+    quat = " ".join(map(str, np.random.default_rng(seed).standard_normal(4)))
+    geom = f'type="box" size=".1 .15 .2" mass="2" friction="{friction}" condim="3"'
+    floor = f'<geom type="plane" size="2 2 1" friction="{friction}"/>'
+    model = build(f'{floor}<body pos="0 0 1" quat="{quat}"><freejoint/><geom {geom}/></body>', option='timestep=".01"')
+    data, found = mujoco.MjData(model), []
+    for _ in range(200):
+        pliant.mj_step(model, data, materials={"*": pliant.Material.of("steel", restitution=e)})
+        v, w = data.qvel[:3], data.qvel[3:]
+        motion = v @ v + 0.5 * model.body_inertia[1] @ w**2
+        found.append(motion + 2.0 * WEIGHT * (data.qpos[2] - 0.005 * v[2]))
+    return np.array(found) / found[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tumbling_box_keeps_its_energy_at_e_1(seed):
+    np.testing.assert_allclose(tumble(seed, 1.0, 0.0), 1.0, rtol=1e-8)
+
+
+def test_more_restitution_leaves_more_energy():
+    """Also with friction, where bounces that would add energy are taken with less restitution."""
+    for friction in (0.0, 0.5):
+        runs = [np.array([tumble(seed, e, friction) for seed in range(6)]) for e in (0.6, 0.8, 1.0)]
+        assert all(np.diff(run, axis=1).max() < 1e-4 for run in runs)
+        left = [float(np.median(run[:, -1])) for run in runs]
+        assert left == sorted(left) and left[-1] > 0.7
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_bouncing_bodies_gain_no_energy(seed):
     """Boxes and balls thrown about, with friction and spin. What rolls at 20 rad/s gains 2e-5 of all in a step."""

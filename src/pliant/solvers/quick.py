@@ -63,6 +63,7 @@ def quick(
     nv, m = velocity.size, force.size
     for j in range(nv):
         velocity[j] = flat.velocity[j] + push[j]
+    tally[0] = tally[1] = tally[2] = 0.0
     if m == 0:
         return True
     if m > MOST:

@@ -39,6 +39,7 @@ def _cost(ax: Any, columns: list[Results]) -> None:
     count, cost = ([case[name] for case in columns] for name in ("count", "ms_per_step"))
     ax.loglog(count, cost, "o-", color=BLUE)
     ax.set_xticks(count, [str(n) for n in count])
+    ax.set_yticks(cost, [f"{c:.2g}" for c in cost])
     ax.minorticks_off()
     ax.set_xlabel("spheres", fontsize=9)
     ax.set_ylabel("time per step [ms]", fontsize=9)

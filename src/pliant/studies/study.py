@@ -30,6 +30,7 @@ class Finished(NamedTuple):
 
     name: str
     files: list[Path]
+    claims: list[Results]  # of the paper, and what came out
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def reproduce(
         }
         files = {f"{picture}.png": _png(figure) for picture, figure in study.draw(results).items()}
         files[f"{name}.json"] = json.dumps(document, indent=1).encode()
-        yield Finished(name, [_replace(target / file, content) for file, content in files.items()])
+        written = [_replace(target / file, content) for file, content in files.items()]
+        yield Finished(name, written, results.get("claims", []))
 
 
 def _replace(path: Path, content: bytes) -> Path:

@@ -11,7 +11,7 @@ In the step in which it bounces a contact is rigid: how deep it goes in between 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,24 +24,30 @@ from pliant.systems.mujoco_solve import Answer, solve_flat
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST
 
 RIGID: Final = 1e15  # [N/m]
+SHARES: Final = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3)  # of e, that are tried
 MORE: Final = 1e-9  # of the energy, by which it may grow
 
 
 def bounce(
-    material: Array, data: Any, solver: Formulation, step: Assembled, answer: Answer
+    material: Array, turning: Array | None, data: Any, solver: Formulation, step: Assembled, answer: Answer
 ) -> tuple[Answer, Assembled]:
-    """Solve again with restitution where contacts that push came fast, unless they would gain energy."""
+    """Solve again with restitution where contacts that push came fast; with less of it, where that would gain energy.
+
+    turning: (nv,) the forces of inertia by which free bodies turn, which do no work; None: none does.
+    """
     head, contacts = data.contact.efc_address, np.flatnonzero(data.contact.efc_address >= 0)
     contacts = contacts[answer.force[head[contacts]] > 0.0]
     e, fast = _rule(material, data.contact.geom[contacts])
     some = contacts[e > 0.0]
-    flat = _bounced(step.flat, head[some], e[e > 0.0], fast[e > 0.0]) if len(some) else None
-    if flat is None:
-        return answer, step
-    other = solve_flat(flat, solver, answer.velocity)
-    if _grows(flat, other.velocity):
-        return answer, step
-    return other, step._replace(other=flat)
+    for share in SHARES if len(some) else ():
+        turned = _turned(step.flat, turning)
+        flat = _bounced(step.flat, turned, head[some], share * e[e > 0.0], fast[e > 0.0])
+        if flat is None:
+            break
+        other = solve_flat(flat, solver, answer.velocity)
+        if not _grows(flat._replace(velocity=turned.velocity, force=turned.force), other.velocity):
+            return other, step._replace(other=flat)
+    return answer, step
 
 
 def _rule(material: Array, pairs: Ints) -> tuple[Array, Array]:
@@ -51,21 +57,36 @@ def _rule(material: Array, pairs: Ints) -> tuple[Array, Array]:
     return np.where(first, one[:, BOUNCE], two[:, BOUNCE]), np.where(first, one[:, FAST], two[:, FAST])
 
 
-def _bounced(flat: Flat, rows: Ints, e: Array, fast: Array) -> Flat | None:
-    """The step with the rates that contacts, given by their first rows, are to leave with; None: no one bounces."""
+class Turned(NamedTuple):
+    """What free bodies have after they have turned, which takes no energy: v0 + h inv(M) turning; other forces."""
+
+    velocity: Array
+    force: Array
+    gained: Array  # (nv,) h inv(M) force
+
+
+def _turned(flat: Flat, turning: Array | None) -> Turned:
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    gained = free_gain(inertia, flat.step, flat.force)
+    velocity, force = flat.velocity, flat.force
+    if turning is not None:
+        velocity, force = velocity + free_gain(inertia, flat.step, turning), force - turning
+    return Turned(velocity, force, free_gain(inertia, flat.step, force))
+
+
+def _bounced(flat: Flat, turned: Turned, rows: Ints, e: Array, fast: Array) -> Flat | None:
+    """The step with the rates that contacts, given by their first rows, are to leave with; None: no one bounces."""
     value, offset, stiffness = flat.value.copy(), flat.offset.copy(), flat.stiffness.copy()
     damping, exponent, dissipation = flat.damping.copy(), flat.exponent.copy(), flat.dissipation.copy()
     found = False
     for i, share, least in zip(rows, e, fast, strict=True):
         entries = slice(flat.jac_ptr[i], flat.jac_ptr[i + 1])
         G, columns = flat.jac_val[entries], flat.jac_idx[entries]
-        speed, pull = -float(G @ flat.velocity[columns] + offset[i]), -float(G @ gained[columns]) / flat.step
+        # without the offset, by which bodies that turn go on average: energy is that of the velocity at the ends
+        speed, pull = (-float(G @ part[columns]) for part in (turned.velocity, turned.gained / flat.step))
         leaving = _leaving(flat.step, share, least, speed, pull, max(value[i], 0.0))
         if leaving > 0.0:
             value[i], stiffness[i], damping[i], exponent[i], dissipation[i] = 0.0, RIGID, 0.0, 1.0, 0.0
-            offset[i] -= leaving
+            offset[i] = -leaving
             found = True
     if not found:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.readout import COLUMNS, contact_table, rows_of
+from pliant.readout import COLUMNS, contact_table, pressure_table, rows_of
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_foundation import Patch
 from pliant.systems.mujoco_kept import Kept
@@ -26,10 +26,24 @@ def contacts(model: Any, data: Any) -> Any:
     (the normal, from geom1 to geom2), fx fy fz [N] in the world: what geom1 does to geom2, penetration [m] at the end
     of the step, state (OPEN, STICK, SLIP).
     """
+    return contact_table(*_last_rows(model, data))
+
+
+def pressure(model: Any, data: Any) -> Any:
+    """The elements of foundations that push, of the step that `pliant.mj_step` took last on this data, as a table.
+
+    time [s], geom, element, u v w (its place in the frame of the geom [m]), area [m^2], pressure and shear [Pa].
+    """
+    return pressure_table(*_last_rows(model, data))
+
+
+def _last_rows(model: Any, data: Any) -> tuple[Array, Array, list[str]]:
     if not isinstance(model, mujoco().MjModel) or not isinstance(data, mujoco().MjData):
-        raise InputError("contacts takes a mujoco.MjModel and the mujoco.MjData that was stepped")
+        raise InputError("expected a mujoco.MjModel and the mujoco.MjData that was stepped")
+    if data.signature != model.signature:
+        raise InputError("data belongs to another model: give the model that it was stepped with")
     rows = contact_rows(model, data, data.qvel)
-    return contact_table(np.full(len(rows), data.time), rows, names(model, "geom"))
+    return np.full(len(rows), data.time), rows, names(model, "geom")
 
 
 def contact_rows(model: Any, data: Any, v1: Array) -> Array:

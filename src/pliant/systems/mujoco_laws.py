@@ -135,8 +135,9 @@ def checked(materials: Any) -> dict[str, Substance]:
         raise InputError(f"materials must be a mapping of names to pliant.Material, got {type(materials).__name__}")
     for key, substance in (materials or {}).items():
         if not isinstance(substance, Substance):
+            hint = f"; pliant.Material.of({substance!r}) is one" if isinstance(substance, str) else ""
             raise InputError(
-                f"materials[{key!r}] must be a pliant.Material, Foundation or Law, got {type(substance).__name__}"
+                f"materials[{key!r}] must be a pliant.Material, Foundation or Law, got {type(substance).__name__}{hint}"
             )
     return dict(materials or {})
 
@@ -170,6 +171,8 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
     hits = {kind: [i for i, name in enumerate(names(model, kind)) if fnmatch.fnmatchcase(name, pattern)]
             for kind in kinds}  # fmt: skip
     there = [kind for kind in kinds if hits[kind]]
+    if ":" in key and prefix not in KINDS:
+        raise InputError(f"materials: {key!r} has no prefix of ours, which are {', '.join(f'{k}:' for k in KINDS)}")
     if not there:
         known = "; ".join(f"{kind}: {', '.join(n for n in names(model, kind) if n) or 'no names'}" for kind in kinds)
         raise InputError(f"materials: {key!r} matches nothing; there are {known}")

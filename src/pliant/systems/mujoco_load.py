@@ -68,7 +68,7 @@ def _read(source: Any) -> Any:
         raise InputError(f"expected a path or the text of a model, got {type(source).__name__}") from error
     if not path.is_file():
         what = "a folder" if path.is_dir() and str(source) else "no file"
-        raise FileError(f"{str(source)!r} is {what}; give the path of an MJCF or URDF file, or its text")
+        raise FileError(f"{str(source)!r} is {what}; give the path of an MJCF or URDF file, or, from Python, its text")
     if path.suffix.lower() == ".urdf" or _is_urdf(path):
         try:
             text = path.read_text(encoding="utf-8")

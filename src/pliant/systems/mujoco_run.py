@@ -114,6 +114,9 @@ def run(
         "record_every": every, "q": system.q.tolist(), "v": system.v.tolist(), "geoms": system.geoms, "model": name,
         "materials": {key: repr(what) for key, what in chosen.items()},
     }  # fmt: skip
+    if not out.parent.is_dir():
+        raise InputError(f"there is no folder {out.parent} for {out.name}: make it, or choose another name")
+    system.compile()
     recorder = Recorder(parameters, every, out, float(system.data.time), State(0, system.q, system.v, None))
     try:
         return _march(system, solver, steps, recorder, out, progress)
@@ -138,7 +141,6 @@ def _march(
 
     data, counted, h = system.data, stats(system.data), float(system.model.opt.timestep)
     summary, ended, geoms = Summary(step=h), COMPLETE, system.geoms
-    system.compile()
     counted.clock()
     begin = perf_counter()
     with tqdm(total=steps, unit="step", disable=not progress) as bar:

@@ -55,6 +55,17 @@ def free_bodies(model: Any) -> Bodies:
     )
 
 
+def inertial(bodies: Bodies, xmat: Array, qvel: Array) -> Array:
+    """What inertia alone does to the bodies at the start of a step, (nv,): what `push` takes out of -qfrc_bias."""
+    force = np.zeros(len(qvel))
+    for body, d, m, I, c in zip(bodies.body, bodies.dof, bodies.mass, bodies.inertia, bodies.offset, strict=True):
+        w = qvel[d + 3 : d + 6]
+        swing = np.cross(w, np.cross(w, c))
+        force[d : d + 3] = -m * xmat[body].reshape(3, 3) @ swing
+        force[d + 3 : d + 6] = -np.cross(c, m * swing) - np.cross(w, I @ w)
+    return force
+
+
 @kernel
 def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift: Array) -> bool:
     """Fill push and shift, (nv,), on the velocities of the bodies; linear ones are in the world, angular in the body.

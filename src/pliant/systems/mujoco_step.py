@@ -35,7 +35,7 @@ from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
 from pliant.systems.mujoco_solve import Answer, Step
-from pliant.systems.mujoco_spin import Bodies, free_bodies, spin
+from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_twin import Twin
@@ -254,7 +254,10 @@ class Stepper:
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
-        return bounce(self.laws.material, data, solver, step, answer) if self.laws.bounces else (answer, step)
+        if not self.laws.bounces:
+            return answer, step
+        turning = None if step.push is None else step.push + inertial(self._bodies, data.xmat, data.qvel)
+        return bounce(self.laws.material, turning, data, solver, step, answer)
 
     def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
         mj, s = mujoco(), self._twin.model
