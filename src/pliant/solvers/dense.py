@@ -148,20 +148,22 @@ def solve_square(A: Array, x: Array) -> None:
     a, n, one = A.reshape(-1), np.uint64(x.size), np.uint64(1)
     for k in range(n):
         top = k * n
-        best = k
+        best, most = k, abs(a[top + k])
         for i in range(k + one, n):
-            if abs(a[i * n + k]) > abs(a[best * n + k]):
-                best = i
+            size = abs(a[i * n + k])
+            if size > most:
+                best, most = i, size
         if best != k:
             for j in range(k, n):
                 a[top + j], a[best * n + j] = a[best * n + j], a[top + j]
             x[k], x[best] = x[best], x[k]
+        scale, known = 1.0 / a[top + k], x[k]
         for i in range(k + one, n):
             row = i * n
-            f = a[row + k] / a[top + k]
+            f = a[row + k] * scale
             for j in range(k + one, n):
                 a[row + j] -= f * a[top + j]
-            x[i] -= f * x[k]
+            x[i] -= f * known
     for up in range(n):
         last = n - one - up
         s = x[last]

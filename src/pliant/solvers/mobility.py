@@ -30,9 +30,9 @@ def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Arr
             Z[nv - 1 - jac_idx[e], i] = jac_val[e]
     z, width = Z.reshape(-1), np.uint64(m)
     for j in range(nv):
-        pivot, here = inertia.val[inertia.ptr[j]], np.uint64(j) * width
+        scale, here = 1.0 / inertia.val[inertia.ptr[j]], np.uint64(j) * width
         for i in range(width):
-            z[here + i] /= pivot
+            z[here + i] *= scale
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
             below, l = np.uint64(inertia.idx[e]) * width, inertia.val[e]
             for i in range(width):
@@ -49,8 +49,12 @@ def _of_columns(Z: Array) -> Array:
     for j in range(nv):
         for i in range(m):
             f = z[j * m + i]
-            for k in range(m):
-                a[i * m + k] += f * z[j * m + k]
+            if f != 0.0:  # half of them are not: a row moves what lies between it and the root
+                for k in range(i, m):
+                    a[i * m + k] += f * z[j * m + k]
+    for i in range(m):
+        for k in range(i):
+            a[i * m + k] = a[k * m + i]
     return A
 
 

@@ -30,6 +30,7 @@ from pliant.solvers.islands import is_one, label_rows
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility, multiply
 from pliant.solvers.newton import linearise_blocks, natural_map
+from pliant.solvers.one_by_one import closing_stick, settle_pieces, try_pieces
 from pliant.solvers.predict import law_forces
 from pliant.solvers.rows import MOBILITY, OFFSET, SLOPE, Rows, bare_rows
 from pliant.solvers.stages import line_search
@@ -38,7 +39,7 @@ from pliant.solvers.whiten import Inertia
 STEPS = 98  # of Newton; what needs more is left to the other ways
 # Times 1 / (h a), where the laws are cut into pieces. Newton may go in circles from one set of pieces to the next;
 # other cuts lead elsewhere. The first serves for a while, and again between the others, which follow each other.
-FIRST, EACH = 8, 5
+FIRST, EACH = 10, 5
 CUTS = 1.0, 0.03, 1.0, 0.3, 1.0, 0.01, 1.0, 0.1
 SEARCHED = 3  # steps of which one is searched along: near the answer whole ones get over the bends of the cones
 FAR = 1e-4  # a residual below which none is
@@ -47,6 +48,8 @@ GAINING = 0.3  # of the residual before, of which they must leave less
 SHARP, CONTRAST = 1e-11, 1e3  # a residual that is small enough where no force is so much larger than what it changes
 POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
+FEW, ALL = 6, 64  # blocks, and pieces that all are tried
+MANY = 26  # steps in which one block at a time changes its piece
 MOST = 80  # rows; with more, factors in the velocities are faster
 
 
@@ -72,8 +75,15 @@ def quick(
     rows = bare_rows(flat, A)
     motion = make_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
-    pieces = make_pieces(rows)
-    _newton(rows, motion, A, pieces, _reach(rows, guess), lift, force)
+    pieces, reach = make_pieces(rows), _reach(rows, guess)
+    _newton(rows, motion, A, pieces, reach, lift, 0, FIRST, force)
+    if not motion.tally[RESIDUAL] <= NEARLY:
+        _settle(rows, motion, A, pieces, reach, lift, force)
+        _from_best(rows, motion, A, force)
+        if motion.tally[RESIDUAL] <= NEARLY:
+            _newton(rows, motion, A, pieces, reach, lift, 1, FIRST, force)
+        else:
+            _newton(rows, motion, A, pieces, reach, lift, FIRST, STEPS, force)
     _polish(rows, inertia, motion, A, pieces, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
     copy(motion.v, velocity)
@@ -105,9 +115,42 @@ def _is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
 
 
 @kernel
-def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array) -> None:
-    """Newton from `force` and the rates in motion, which need not go with each other. The best forces are left in
-    motion.best, by the rates free + h A lambda. reach: the force that errors are compared with, if none is larger."""
+def _settle(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array) -> None:
+    """Pieces one by one, where Newton does not find them together."""
+    other, blocks, tally = make_pieces(rows), rows.block_ptr.size - 1, motion.tally
+    if blocks <= FEW:
+        for first in (True, False):
+            closing_stick(rows, motion, force)
+            settle_pieces(rows, motion, A, pieces, other, reach, lift, first, 4 + blocks, force)
+            if tally[RESIDUAL] <= NEARLY:
+                return
+        _from_best(rows, motion, A, force)
+        try_pieces(rows, motion, A, pieces, reach, lift, ALL, force)
+        if tally[RESIDUAL] <= NEARLY:
+            return
+    for first in (False, True):
+        _from_best(rows, motion, A, force)
+        settle_pieces(rows, motion, A, pieces, other, reach, lift, first, MANY, force)
+        if tally[RESIDUAL] <= NEARLY:
+            return
+
+
+@kernel
+def _from_best(rows: Rows, motion: Motion, A: Array, force: Array) -> None:
+    free, p = motion.per_row[0], motion.per_row[1]
+    copy(motion.best, force)
+    multiply(A, rows.step, force, p)
+    for i in range(force.size):
+        p[i] += free[i]
+
+
+@kernel
+def _newton(
+    rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, begin: int, end: int, force: Array
+) -> None:
+    """Newton from `force` and the rates in motion, which need not go with each other: steps begin to end of the
+    schedule. The best forces are left in motion.best, by the rates free + h A lambda. reach: the force that errors are
+    compared with, if none is larger."""
     h, tally, m = rows.step, motion.tally, force.size
     free, p, r, df, dp = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     missed = np.empty(m)
@@ -115,7 +158,7 @@ def _newton(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
     for i in range(m):
         missed[i] += free[i] - p[i]
     there, scale, residual, last = rows, 1.0, np.inf, np.inf
-    for k in range(STEPS):
+    for k in range(begin, end):
         if k >= FIRST and (k - FIRST) % EACH == 0:
             scale = CUTS[((k - FIRST) // EACH + 1) % len(CUTS)]
             there = cut(rows, scale)
