@@ -77,18 +77,30 @@ def goes_further(table: Ints, h: float, v: Array) -> bool:
 
 
 @kernel
-def touching(base: int, where: Ints) -> tuple[Touch, Spots, np.ndarray]:
-    """What contacts add, where they are, and their first rows, (ncon,)."""
+def touching(base: int, where: Ints) -> Touch:
+    """What contacts add."""
     n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
     touch = Touch(np.empty(n, np.int32), np.empty((n, 5)), np.empty(n))
+    for c in range(n):
+        at = contact + c * where[layout.SIZE]
+        touch.dim[c] = ints(at + where[layout.DIM], 1)[0]
+        touch.adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
+        mu = floats(at + where[layout.FRICTION], 5)
+        for k in range(5):
+            touch.friction[c, k] = mu[k]
+    return touch
+
+
+@kernel
+def spots_at(base: int, where: Ints, shaped: bool) -> tuple[Spots, np.ndarray]:
+    """Where contacts are, and their first rows, (ncon,). shaped: also points and frames, which only some laws need."""
+    n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
     spots, head = Spots(np.empty((n, 2), np.int32), np.empty((n, 3)), np.empty((n, 9))), np.empty(n, np.int32)
     for c in range(n):
         at = contact + c * where[layout.SIZE]
-        touch.dim[c], head[c] = ints(at + where[layout.DIM], 1)[0], ints(at + where[layout.HEAD], 1)[0]
-        touch.adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
-        geom = ints(at + where[layout.GEOM], 2)
+        geom, head[c] = ints(at + where[layout.GEOM], 2), ints(at + where[layout.HEAD], 1)[0]
         spots.pair[c, 0], spots.pair[c, 1] = geom[0], geom[1]
-        copy(floats(at + where[layout.FRICTION], 5), touch.friction[c])
-        copy(floats(at + where[layout.PLACE], 3), spots.pos[c])
-        copy(floats(at + where[layout.FRAME], 9), spots.frame[c])
-    return touch, spots, head
+        if shaped:
+            copy(floats(at + where[layout.PLACE], 3), spots.pos[c])
+            copy(floats(at + where[layout.FRAME], 9), spots.frame[c])
+    return spots, head

@@ -7,7 +7,7 @@ from pliant._intrinsics import floats, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_ahead import goes_further, touching
+from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
@@ -26,7 +26,7 @@ from pliant.systems.mujoco_site import (
 from pliant.systems.mujoco_solve import attempt
 from pliant.systems.mujoco_spin import spin
 from pliant.systems.mujoco_stats import ASSEMBLY, CLOCKED, SOLVE
-from pliant.systems.mujoco_surfaces import BOUNCE, FAST, Spots
+from pliant.systems.mujoco_surfaces import BOUNCE, FAST, Spots, Surfaces, has_shapes
 
 # What `solve_at` returns: no answer; one; one, and bodies turn; one with which the step goes further than is covered.
 UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
@@ -68,8 +68,9 @@ def solve_at(
     if turns:
         for j in range(qvel.size):
             f[j] += push[j]
-    touch, spots, head = touching(base, where)
-    efc = _rows(table, base, where, fixed.sparse, qvel.size, spots)
+    geoms = surfaces_at(table)
+    touch, (spots, head) = touching(base, where), spots_at(base, where, has_shapes(geoms.material))
+    efc = _rows(table, base, where, fixed.sparse, qvel.size, geoms, spots)
     none = np.zeros(0, np.int64)
     extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
@@ -79,7 +80,7 @@ def solve_at(
     since = lap(numbers(table, site.TIMES), SOLVE, since)
     if not good or not _usual(table, h, spots.pair, head, v, found):
         return UNUSUAL, since
-    if _bounces(surfaces_at(table).material, efc, spots.pair, head, qvel, shift, found):
+    if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
         return UNUSUAL, since
     for j in range(v.size):
         velocity[j] = v[j]
@@ -91,7 +92,7 @@ def solve_at(
 
 
 @kernel
-def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, spots: Spots) -> Efc:
+def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Surfaces, spots: Spots) -> Efc:
     """MuJoCo's rows with our laws, and copies of what `write_at` needs of them."""
     m = ints(base + where[layout.NEFC], 1)[0]
     type, id = ints(longs(base + where[layout.TYPE], 1)[0], m), ints(longs(base + where[layout.ID], 1)[0], m)
@@ -100,7 +101,7 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, spots: Spo
     row_laws(
         type,
         id,
-        surfaces_at(table),
+        geoms,
         spots,
         vectors(table, site.GEOM_LAW, 4),
         vectors(table, site.JOINT_LAW, 4),

@@ -78,7 +78,7 @@ def write_at(table: Ints, base: int, where: Ints, h: float, rows: int, implicit:
     m = ints(base + where[layout.NEFC], 1)[0]
     if rows == 0 or m == 0:
         return
-    touch = touching(base, where)[0]
+    touch = touching(base, where)
     transfer(
         indices(table, site.OLD_TYPE)[:rows],
         indices(table, site.OLD_ID)[:rows],

@@ -57,6 +57,15 @@ def flat_radii(model: Any) -> Array:
 
 
 @kernel
+def has_shapes(material: Array) -> bool:
+    """Whether the shape of any geom counts in its contacts."""
+    unknown = 0.0
+    for g in range(material.shape[0]):
+        unknown += material[g, GIVEN]
+    return np.isnan(unknown)
+
+
+@kernel
 def material_law(geoms: Surfaces, a: int, b: int, spot: Array, frame: Array, law: Array) -> None:
     """K, B, p, alpha of the contact of geoms a and b. Each counts with its share of what gives way."""
     one, two = geoms.material[a], geoms.material[b]
