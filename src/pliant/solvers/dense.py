@@ -157,10 +157,10 @@ def solve_square(A: Array, x: Array) -> None:
             for j in range(k, n):
                 a[top + j], a[best * n + j] = a[best * n + j], a[top + j]
             x[k], x[best] = x[best], x[k]
-        scale, known = 1.0 / a[top + k], x[k]
+        known = x[k]
         for i in range(k + one, n):
             row = i * n
-            f = a[row + k] * scale
+            f = a[row + k] / a[top + k]
             for j in range(k + one, n):
                 a[row + j] -= f * a[top + j]
             x[i] -= f * known
