@@ -159,3 +159,5 @@ def test_pressure_after_a_step():
     table = pliant.pressure(model, data)
     assert float(np.sum(table["pressure"] * table["area"])) == pytest.approx(2.0 * WEIGHT, rel=1e-9)
     assert len(table) == 25 and set(table["geom"]) == {"it"}
+    pliant.mj_step(model, data)  # of the default material
+    assert len(pliant.pressure(model, data)) == 0 and len(pliant.contacts(model, data)) == data.ncon

@@ -15,7 +15,8 @@ from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import PYRAMIDAL
 from pliant.systems.mujoco_laws import names
 
-patches: Kept[list[tuple[Patch, Array]]] = Kept()  # of a data: elements and forces of its last step, if it had any
+# Of a data: when its last step with foundations began, their elements and forces.
+patches: Kept[list[tuple[float, Patch, Array]]] = Kept()
 
 
 def contacts(model: Any, data: Any) -> Any:
@@ -48,9 +49,10 @@ def _last_rows(model: Any, data: Any) -> tuple[Array, Array, list[str]]:
 
 def contact_rows(model: Any, data: Any, v1: Array) -> Array:
     """(n, len(COLUMNS)), of the rows and forces in data; v1: (nv,) at the end of the step."""
-    parts = [_of_mujoco(model, data, v1)]
-    last = patches.get(data)
-    parts += [_of_elements(data, *entry, model.opt.timestep, v1) for entry in last or ()]
+    parts, h = [_of_mujoco(model, data, v1)], float(model.opt.timestep)
+    for begin, patch, force in patches.get(data) or ():
+        if data.time in (begin, begin + h):  # else a later step had other materials
+            parts.append(_of_elements(data, patch, force, h, v1))
     return np.concatenate(parts)
 
 

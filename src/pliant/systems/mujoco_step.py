@@ -286,7 +286,7 @@ class Stepper:
             known.clear()
             if step.rows.patch is not None:
                 data.qfrc_constraint += total_force(step.rows.patch, answer.force[own:m])
-                known.append((step.rows.patch, answer.force[own:m]))
+                known.append((float(data.time), step.rows.patch, answer.force[own:m]))
         if implicit or step.push is not None:
             mujoco().mj_solveM(model, data, data.qacc_smooth[None], data.qfrc_smooth[None])
         if implicit or step.push is not None or m:
