@@ -74,7 +74,7 @@ def test_materials_of_a_file_and_of_the_model(scene, capsys):
 BAD = {
     "no model": (["nothing.xml"], "'nothing.xml' is no file"),
     "no such key frame": (["scene.xml", "--key", "high"], "'high' is none of the model's key frames: low"),
-    "duration": (["scene.xml", "--duration", "-1"], "duration must be a positive number of seconds"),
+    "duration": (["scene.xml", "--duration", "-1"], "duration must be one number > 0 [s], got -1.0"),
     "step": (["scene.xml", "--step", "0"], "step must be a positive number of seconds"),
     "every": (["scene.xml", "--every", "0"], "every must be a whole number >= 1"),
     "no such folder": (["scene.xml", "--out", "no/where.run"], "there is no folder no for where.run: make it"),

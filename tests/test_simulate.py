@@ -17,7 +17,7 @@ import pytest
 
 import pliant
 from pliant import lock, record, recording
-from pliant.simulate import _count
+from pliant.simulate import whole_steps
 from tests.support.mechanisms import Ball, Pendulum
 
 ROOT = Path(__file__).parents[1]
@@ -298,7 +298,7 @@ def test_a_second_writer_is_refused(tmp_path, monkeypatch, locks):
     [(0.3, 0.1, 3), (0.31, 0.1, 4), (0.05, 0.1, 1), (1e4, 0.1, 100_000), (1.0, 3e-6, 333_334)],
 )
 def test_whole_steps_cover_the_duration(duration, step, count):
-    assert _count(duration, step) == count
+    assert whole_steps(duration, step) == count
 
 
 RUN = """

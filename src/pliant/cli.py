@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant._version import __version__
-from pliant.cli_run import add_run, run_model
+from pliant.cli_run import STOPPED, add_model, add_run, run_model
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 PICTURE = "pliant-demo.png"
 FOLDER = "pliant-studies"
-INTERRUPTED = 130  # what shells give a command that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,14 +81,10 @@ def _add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         description="Step a model with pliant's forces and show it in the browser, on this machine alone, until Ctrl-C "
         'ends it (needs pip install "pliant[viewer]"). Of a URDF the collision shapes are shown.',
     )
-    view.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
-    view.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
+    add_model(view)
     view.add_argument(
         "--port", type=int, default=8080, help="where to listen, or the next that is free (default: 8080)"
     )
-    view.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
-    view.add_argument("--floor", action="store_true", help="add a floor at height 0")
-    view.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
     view.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
@@ -115,7 +110,7 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
         except KeyboardInterrupt:
             bar.close()
             print(f"pliant reproduce: stopped; finished: {', '.join(done) or 'none'}", file=sys.stderr)
-            return INTERRUPTED
+            return STOPPED
     return 0
 
 
@@ -132,7 +127,7 @@ def _view(given: argparse.Namespace) -> int:
         print(f"pliant view: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # before there was anything to see
-        return INTERRUPTED
+        return STOPPED
     return 0
 
 

@@ -16,6 +16,15 @@ SOLVERS: Final = ("coulomb", "convex", "printed")
 STOPPED: Final = 130  # what shells give a command that Ctrl-C ended
 
 
+def add_model(command: argparse.ArgumentParser) -> None:
+    """What every command on a model takes."""
+    command.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
+    command.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
+    command.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
+    command.add_argument("--floor", action="store_true", help="add a floor at height 0")
+    command.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
+
+
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser(
         "run",
@@ -23,16 +32,12 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         description="Simulate a model with pliant's forces, print what came of it, and keep the run in a file for "
         "pliant.Trajectory.load. Ctrl-C ends it and keeps what was simulated; a step that fails is saved beside it.",
     )
-    run.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
+    add_model(run)
     run.add_argument("--duration", type=float, default=5.0, metavar="S", help="seconds to simulate (default: 5)")
-    run.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
     run.add_argument("--solver", choices=SOLVERS, default="coulomb", help="(default: coulomb)")
-    run.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
     run.add_argument("--out", metavar="RUN", help="the file to write (default: the model's name and .run)")
     run.add_argument("--every", type=int, default=1, metavar="N", help="keep every so many steps (default: 1)")
     run.add_argument("--key", metavar="NAME", help="the key frame to start from")
-    run.add_argument("--floor", action="store_true", help="add a floor at height 0")
-    run.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
 
 
 def run_model(given: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def simulate(
     check_system(system)
     solver = Coulomb() if solver is None else solver
     first = State(0, read_state("q", q), read_state("v", v), None)
-    clock = _Clock(moment(time), span("step", step), _count(span("duration", duration), step))
+    clock = _Clock(moment(time), span("step", step), whole_steps(span("duration", duration), step))
     if not (isinstance(record_every, int) and record_every >= 1):
         raise InputError(f"record_every must be a whole number >= 1, got {record_every!r}")
     if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):
@@ -117,7 +117,7 @@ def _march(
     return recorder.end(COMPLETE)
 
 
-def _count(duration: float, step: float) -> int:
+def whole_steps(duration: float, step: float) -> int:
     """Whole steps that cover the duration, but for rounding."""
     ratio = duration / step
     return max(1, math.ceil(ratio - max(1e-9, 1e-15 * ratio)))

@@ -48,6 +48,15 @@ def test_a_box_that_is_pushed(cone, tables):
     assert set(pliant.contacts(model, data)["state"]) == {"SLIP"}
 
 
+def test_what_has_no_friction_slips():
+    model = build(body(BOX, "0 0 .1"), floor=True, option='timestep=".01" gravity="1 0 -9.81"')
+    model.geom_friction[:, 0], model.geom_condim[:] = 0.0, 3
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 20)
+    table = pliant.contacts(model, data)
+    assert set(table["state"]) == {"SLIP"} and not np.any(table["fx"])
+
+
 def test_the_force_is_what_the_first_does_to_the_second():
     """A box on a box, and its mirror image: newtons on each body add up to its weight, whichever is first."""
     world = body(BOX, "0 0 .3") + body(BOX.replace("box", "low", 1), "0 0 .1")

@@ -13,6 +13,7 @@ import pliant
 from pliant.hertz import hertz_stiffness
 from pliant.readout import COLUMNS
 from pliant.systems.mujoco_contacts import contact_rows
+from pliant.systems.mujoco_laws import Laws
 from tests.support.models import CONTACT, WEIGHT, body, build, start
 
 MASS = 3.0
@@ -107,6 +108,19 @@ def test_a_law_stands_above_a_material():
     materials = {"*": STEEL, "ball": pliant.Law(1e4)}
     assert sunk(body(BALL, "0 0 .1"), materials, 0.1) == pytest.approx(MASS * WEIGHT / 1e4, rel=1e-6)
     assert sunk(body(BALL, "0 0 .1"), {"ball": pliant.Law(1e4), "*": STEEL}, 0.1) < 1e-5  # the later one holds
+
+
+def test_the_later_key_holds_alone():
+    """A law after a foundation, after a material that bounces and rubs; and a name with a colon in it."""
+    layer = pliant.Foundation(1e6, 0.01, elements=50, friction=0.9)
+    bouncy = pliant.Material(1e9, restitution=0.9, friction=0.9)
+    for first in (layer, bouncy):
+        materials = {"*": first, "geom:*": pliant.Law(1e4)}
+        assert sunk(body(BALL, "0 0 .1"), materials, 0.1) == pytest.approx(MASS * WEIGHT / 5e3, rel=1e-6)
+        laws = Laws(build(body(BALL, "0 0 .1"), floor=True), materials, "materials")
+        assert not laws.bounces and not laws.foundation and not laws.friction
+    named = body(BALL.replace("ball", "left:ball"), "0 0 .1")
+    assert sunk(named, {"left:ball": pliant.Law(1e4)}, 0.1) == pytest.approx(MASS * WEIGHT / 1e4, rel=1e-6)
 
 
 def test_damping_is_shared_as_what_gives_way_is():

@@ -39,8 +39,10 @@ def bounce(
     contacts = contacts[answer.force[head[contacts]] > 0.0]
     e, fast = _rule(material, data.contact.geom[contacts])
     some = contacts[e > 0.0]
-    for share in SHARES if len(some) else ():
-        turned = _turned(step.flat, turning)
+    if not len(some):
+        return answer, step
+    turned = _turned(step.flat, turning)
+    for share in SHARES:
         flat = _bounced(step.flat, turned, head[some], share * e[e > 0.0], fast[e > 0.0])
         if flat is None:
             break

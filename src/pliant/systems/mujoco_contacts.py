@@ -14,6 +14,7 @@ from pliant.systems.mujoco_foundation import Patch
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import PYRAMIDAL
 from pliant.systems.mujoco_laws import names
+from pliant.systems.mujoco_rows import LEAST_FRICTION
 
 # Of a data: when its last step with foundations began, their elements and forces.
 patches: Kept[list[tuple[float, Patch, Array]]] = Kept()
@@ -70,12 +71,17 @@ def _of_mujoco(model: Any, data: Any, v1: Array) -> Array:
     edges = data.efc_type[head] == PYRAMIDAL  # whose first two are on both sides of the normal
     normal = np.where(edges, 0.5 * (rate[head] + rate[np.minimum(head + 1, data.nefc - 1)]), rate[head])
     gap = contact.dist[there] - contact.includemargin[there] + model.opt.timestep * normal
-    friction = np.where(contact.dim[there][:, None] > 1, contact.friction[there, :2], 0.0)
     none = np.full(n, np.nan)
     return rows_of(
         contact.geom[there], np.full(n, -1.0), none, np.full((n, 3), np.nan), contact.pos[there],
-        contact.frame[there].reshape(n, 3, 3), force, -gap, friction,
+        contact.frame[there].reshape(n, 3, 3), force, -gap,
+        _rubbing(contact.dim[there], contact.friction[there, :2]),
     )  # fmt: skip
+
+
+def _rubbing(dim: np.ndarray, friction: Array) -> Array:
+    """Coefficients, (n, 2), 0 where there is no friction."""
+    return np.where((dim[:, None] > 1) & (friction > LEAST_FRICTION), friction, 0.0)
 
 
 def _of_elements(data: Any, patch: Patch, rows: Array, h: float, v1: Array) -> Array:
@@ -89,9 +95,8 @@ def _of_elements(data: Any, patch: Patch, rows: Array, h: float, v1: Array) -> A
     gap = patch.gap + h * (patch.jacobian[:, 0] @ v1)
     R = data.geom_xmat[patch.geom].reshape(n, 3, 3)
     local = np.einsum("nj,njk->nk", patch.pos - data.geom_xpos[patch.geom], R)
-    friction = np.where(patch.dim[:, None] > 1, patch.friction, 0.0)
     table = rows_of(
         np.stack([patch.other, patch.geom], axis=1), patch.element.astype(float), patch.area, local, patch.pos,
-        patch.frame, force, -gap, friction,
+        patch.frame, force, -gap, _rubbing(patch.dim, patch.friction),
     )  # fmt: skip
     return np.asarray(table[force[:, 0] > 0.0])

@@ -93,22 +93,23 @@ class Laws:
     def _name(self, model: Any, key: str, substance: Substance) -> None:
         kind, found = find(model, key)
         if kind == "body":
-            kind, found = "geom", list(np.flatnonzero(np.isin(model.geom_bodyid, found)))
+            kind, found = "geom", np.flatnonzero(np.isin(model.geom_bodyid, found)).tolist()
+        if kind == "geom":  # the later key holds alone
+            self.geom[found], self.material[found] = np.nan, _columns(DEFAULT_MATERIAL)
+            for g in found:
+                self.friction.pop(g, None)
+                self.foundation.pop(g, None)
         if isinstance(substance, Law):
             self._name_law(model, key, substance, kind, found)
             return
         if kind != "geom":
             raise InputError(f"materials[{key!r}]: a {kind} takes a pliant.Law, not a {type(substance).__name__}")
-        self.geom[found] = np.nan
-        for g in map(int, found):
-            self.friction.pop(g, None)
-            self.foundation.pop(g, None)
-            if substance.friction is not None:
-                self.friction[g] = substance.friction
-            if isinstance(substance, Foundation):
-                self.foundation[g] = substance
-            else:
-                self.material[g] = _columns(substance)
+        if substance.friction is not None:
+            self.friction.update(dict.fromkeys(found, substance.friction))
+        if isinstance(substance, Foundation):
+            self.foundation.update(dict.fromkeys(found, substance))
+        else:
+            self.material[found] = _columns(substance)
 
     def _name_law(self, model: Any, key: str, law: Law, kind: str, found: list[int]) -> None:
         row = [np.asarray(x) for x in (law.stiffness, law.damping, law.exponent, law.dissipation)]
@@ -171,7 +172,7 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
     hits = {kind: [i for i, name in enumerate(names(model, kind)) if fnmatch.fnmatchcase(name, pattern)]
             for kind in kinds}  # fmt: skip
     there = [kind for kind in kinds if hits[kind]]
-    if ":" in key and prefix not in KINDS:
+    if not there and ":" in key and prefix not in KINDS:
         raise InputError(f"materials: {key!r} has no prefix of ours, which are {', '.join(f'{k}:' for k in KINDS)}")
     if not there:
         known = "; ".join(f"{kind}: {', '.join(n for n in names(model, kind) if n) or 'no names'}" for kind in kinds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant.errors import InputError, PliantError, SolveError
+from pliant.evaluate import span
 from pliant.inputs import Array
 from pliant.readout import COLUMNS
 from pliant.recording import Recorder, State
+from pliant.simulate import whole_steps
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import take_step
@@ -97,8 +98,6 @@ def run(
     so many steps, and the last. Ctrl-C ends the run and keeps it, and so does a step that fails; the first one that
     does is saved beside `out`.
     """
-    if not (math.isfinite(duration) and duration > 0.0):
-        raise InputError(f"duration must be a positive number of seconds, got {duration}")
     if every < 1:
         raise InputError(f"every must be a whole number >= 1, got {every}")
     if out.exists():
@@ -108,7 +107,7 @@ def run(
     system = MujocoSystem(model, materials=materials)
     _start(system, key)
     h = float(model.opt.timestep)
-    steps = math.ceil(duration / h - 1e-9)
+    steps = whole_steps(span("duration", duration), h)
     parameters = {
         "step": h, "duration": float(duration), "time": float(system.data.time), "solver": repr(solver),
         "record_every": every, "q": system.q.tolist(), "v": system.v.tolist(), "geoms": system.geoms, "model": name,

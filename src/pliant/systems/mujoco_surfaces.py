@@ -5,8 +5,8 @@ capsule, cylinder    of the cap or of the side, whichever is touched; an end or 
 plane, box, mesh     flat; also edges and corners, which have no curvature of their own
 
 Two curved surfaces, or a curved and a flat one, touch as Hertz says. Two flat ones touch as a punch, of a radius that
-makes the four corners of a box, or the four points of a cylinder on its end, together as stiff as a punch of the
-area of the face: sqrt(area / pi) / 4. Of two the smaller radius holds.
+makes the four corners of a cube together as stiff as a punch of its face: sqrt(area / pi) / 4, with the mean area of
+the faces of a box, that of the end of a cylinder, or of the box around a mesh. Of two the smaller radius holds.
 """
 
 from typing import Any, NamedTuple
