@@ -123,7 +123,7 @@ def test_what_the_user_writes_between_steps_counts(monkeypatch):
     assert taken[-2:] == [0, 2] and data.qacc[2] == pytest.approx(-20.0)
     data.qpos[2::7] = 0.09999
     pliant.mj_step(model, data, 3)
-    assert data.nefc > 100 and taken[-1] == 1  # more rows than for the usual way
+    assert data.nefc > 100 and taken[-1] >= 2  # one island after another
     data.qvel[3] = np.nan
     with pytest.raises(pliant.InputError, match="qvel"):
         pliant.mj_step(model, data)

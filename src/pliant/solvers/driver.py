@@ -78,12 +78,12 @@ def solve_islands(
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
-    velocity_island, row_island = find_islands(flat)
-    if np.all(velocity_island == 0) and not np.any(row_island):
+    velocity_island, row_island, count = find_islands(flat)
+    if count == 1 and np.all(velocity_island == 0):
         reports = [_solve_island(flat, inertia, solver, force, velocity, guess)]
     else:
         reports = []
-        for part, v, r in split(flat, velocity_island, row_island):
+        for part, v, r in split(flat, velocity_island, row_island, count):
             part_inertia = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pliant._compile import kernel
-from pliant.flat import ROW_FIELDS, Flat
-from pliant.inputs import Ints
+from pliant.flat import Flat
+from pliant.inputs import Array, Ints
 
 
 @kernel
@@ -67,75 +67,96 @@ def is_one(flat: Flat) -> bool:
     return least >= most
 
 
-def find_islands(flat: Flat) -> tuple[Ints, Ints]:
-    """Island of each velocity (-1: carries no rows) and of each row.
+@kernel
+def find_islands(flat: Flat) -> tuple[Ints, Ints, int]:
+    """Island of each velocity (-1: carries no rows) and of each row, and how many there are.
 
     Islands are numbered in the order of their first block; blocks without any velocity share one of their own.
     """
+    nv, count = flat.velocity.size, 0
     root = _label_velocities(flat.mass_ptr, flat.mass_idx, flat.jac_ptr, flat.jac_idx, flat.block_ptr)
-    size = np.diff(flat.block_ptr)
-    first = flat.jac_ptr[flat.block_ptr[:-1]]
-    filled = flat.jac_ptr[flat.block_ptr[1:]] > first
-    block_root = np.full(len(size), -1)
-    block_root[filled] = root[flat.jac_idx[first[filled]]]
-    block_root = block_root[size > 0]
-    if not np.any(block_root != block_root[:1]):  # the usual case, without sorting
-        same = root == block_root[0] if len(block_root) else np.zeros(len(root), bool)
-        return np.where(same, 0, -1), np.zeros(len(flat.kind), np.int64)
-    names, index, block_island = np.unique(block_root, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(index))
-    number = np.full(len(root) + 1, -1)
-    number[names] = rank  # names[0] may be -1: the last entry, which no root reads
-    velocity_island = number[:-1][root]
-    return velocity_island, np.repeat(rank[block_island], size[size > 0])
+    number, row_island = np.full(nv + 1, -1, np.int64), np.empty(flat.kind.size, np.int64)
+    for b in range(flat.block_ptr.size - 1):
+        lo, hi = flat.block_ptr[b], flat.block_ptr[b + 1]
+        if lo == hi:
+            continue
+        own = root[flat.jac_idx[flat.jac_ptr[lo]]] if flat.jac_ptr[hi] > flat.jac_ptr[lo] else nv
+        if number[own] < 0:
+            number[own] = count
+            count += 1
+        for i in range(lo, hi):
+            row_island[i] = number[own]
+    for v in range(nv):
+        root[v] = number[root[v]]
+    return root, row_island, count
 
 
-def split(flat: Flat, velocity_island: Ints, row_island: Ints) -> Iterator[tuple[Flat, Ints, Ints]]:
+@kernel
+def members(island: Ints, count: int) -> tuple[Ints, Ints]:
+    """The places where `island` is k: list[ptr[k]:ptr[k+1]], for k = 0 ... count-1."""
+    ptr = np.zeros(count + 2, np.int64)
+    for k in island:
+        if k >= 0:
+            ptr[k + 2] += 1
+    for k in range(count):
+        ptr[k + 2] += ptr[k + 1]
+    found = np.empty(ptr[count + 1], np.int64)
+    for i in range(island.size):
+        k = island[i]
+        if k >= 0:
+            found[ptr[k + 1]] = i
+            ptr[k + 1] += 1
+    return ptr[: count + 1].copy(), found
+
+
+def split(flat: Flat, velocity_island: Ints, row_island: Ints, count: int) -> Iterator[tuple[Flat, Ints, Ints]]:
     """(step, its velocities, its rows) for each island. Rows of an island without velocities get an idle one."""
-    count = int(row_island.max()) + 1
-    velocities = np.argsort(velocity_island, kind="stable")
-    velocities = velocities[velocity_island[velocities] >= 0]
-    rows = np.argsort(row_island, kind="stable")
-    v_end = np.searchsorted(velocity_island[velocities], np.arange(count), side="right")
-    r_end = np.searchsorted(row_island[rows], np.arange(count), side="right")
+    (v_ptr, velocities), (r_ptr, rows) = members(velocity_island, count), members(row_island, count)
     local = np.full(len(flat.velocity), -1)
-    v0 = r0 = 0
-    for island in range(count):
-        v, r = velocities[v0 : v_end[island]], rows[r0 : r_end[island]]
-        local[v] = np.arange(len(v))
-        yield _extract(flat, v, r, local), v, r
-        v0, r0 = v_end[island], r_end[island]
+    for k in range(count):
+        v, r = velocities[v_ptr[k] : v_ptr[k + 1]], rows[r_ptr[k] : r_ptr[k + 1]]
+        yield extract(flat, v, r, local), v, r
 
 
-def _extract(flat: Flat, v: Ints, r: Ints, local: Ints) -> Flat:
-    jac_ptr, entries = _gather(flat.jac_ptr, r)
-    size = np.diff(flat.block_ptr)
-    block_of_row = np.repeat(np.arange(len(size)), size)[r]
-    ends = np.flatnonzero(np.diff(block_of_row, append=-1))
-    fields = {name: getattr(flat, name)[r] for name in ROW_FIELDS}
-    if len(v):
-        mass_ptr, mass_entries = _gather(flat.mass_ptr, v)
-        mass_idx, mass_val = local[flat.mass_idx[mass_entries]], flat.mass_val[mass_entries]
-        velocity, force = flat.velocity[v], flat.force[v]
-    else:
-        mass_ptr, mass_idx, mass_val = np.array([0, 1]), np.array([0]), np.ones(1)
+@kernel
+def extract(flat: Flat, v: Ints, r: Ints, local: Ints) -> Flat:
+    """The step of some velocities and rows that belong together. local: (nv,) to work with."""
+    for k in range(v.size):
+        local[v[k]] = k
+    mass_ptr, mass_idx, mass_val = _take_rows(flat.mass_ptr, flat.mass_idx, flat.mass_val, v, local)
+    jac_ptr, jac_idx, jac_val = _take_rows(flat.jac_ptr, flat.jac_idx, flat.jac_val, r, local)
+    velocity, force = flat.velocity[v], flat.force[v]
+    if v.size == 0:
+        mass_ptr, mass_idx, mass_val = np.array([0, 1]), np.zeros(1, np.int64), np.ones(1)
         velocity, force = np.zeros(1), np.zeros(1)
-    return flat._replace(
-        mass_ptr=mass_ptr,
-        mass_idx=mass_idx,
-        mass_val=mass_val,
-        velocity=velocity,
-        force=force,
-        jac_ptr=jac_ptr,
-        jac_idx=local[flat.jac_idx[entries]],
-        jac_val=flat.jac_val[entries],
-        block_ptr=np.concatenate([[0], ends + 1]),
-        **fields,
-    )
+    return Flat(
+        flat.step, mass_ptr, mass_idx, mass_val, velocity, force, jac_ptr, jac_idx, jac_val,
+        _take_blocks(flat.block_ptr, r), flat.kind[r], flat.value[r], flat.offset[r], flat.stiffness[r],
+        flat.damping[r], flat.exponent[r], flat.dissipation[r], flat.lower[r], flat.upper[r], flat.friction[r],
+        flat.curvature[r], flat.constraint[r], flat.ids[r],
+    )  # fmt: skip
 
 
-def _gather(ptr: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Pointers of the chosen rows of a CSR matrix, and where their entries lie."""
-    length = ptr[rows + 1] - ptr[rows]
-    new = np.concatenate([[0], np.cumsum(length)])
-    return new, np.repeat(ptr[rows] - new[:-1], length) + np.arange(new[-1])
+@kernel
+def _take_rows(ptr: Ints, idx: Ints, val: Array, rows: Ints, local: Ints) -> tuple[Ints, Ints, Array]:
+    """Rows of a CSR matrix, their columns numbered anew."""
+    some = np.zeros(rows.size + 1, np.int64)
+    for k in range(rows.size):
+        some[k + 1] = some[k] + ptr[rows[k] + 1] - ptr[rows[k]]
+    some_idx, some_val = np.empty(some[-1], np.int64), np.empty(some[-1])
+    for k in range(rows.size):
+        for t in range(some[k + 1] - some[k]):
+            some_idx[some[k] + t], some_val[some[k] + t] = local[idx[ptr[rows[k]] + t]], val[ptr[rows[k]] + t]
+    return some, some_idx, some_val
+
+
+@kernel
+def _take_blocks(block_ptr: Ints, r: Ints) -> Ints:
+    """Blocks of the rows r, all rows of a block or none of it; empty blocks are left out."""
+    some, count = np.empty(r.size + 1, np.int64), 0
+    for k in range(r.size):
+        if block_ptr[np.searchsorted(block_ptr, r[k])] == r[k]:
+            some[count] = k
+            count += 1
+    some[count] = r.size
+    return some[: count + 1].copy()

@@ -169,7 +169,7 @@ def _sharper(x: Array, size: Array, a: Array, b: Array, divisor: Array) -> Array
 def _power_rates(rows: Rows, force: Array, r: Array) -> None:
     for i in range(force.size):
         if rows.law[i, POWER] != 0.0:
-            r[i] = power_rate_at(rows.law, rows.step, i, max(force[i], 0.0))
+            r[i] = power_rate_at(rows.law, rows.step, i, max(force[i], 0.0), np.inf)
 
 
 def _slope(answer: _Answer, spring: _Spring) -> Array:

@@ -8,8 +8,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.flat import Flat
-from pliant.inputs import Array, Ints
-from pliant.solvers.certificate import island_residuals
+from pliant.inputs import Array
 from pliant.solvers.force_steps import cut, direction, make_pieces
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
@@ -26,7 +25,6 @@ from pliant.solvers.island import (
     copy,
     make_motion,
 )
-from pliant.solvers.islands import is_one, label_rows
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility, multiply
 from pliant.solvers.newton import linearise_blocks, natural_map
@@ -58,7 +56,8 @@ def quick(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip
-    """Fill force, (m,), velocity, (nv,), and tally; False: this is not a usual step, and they hold nothing of use.
+    """Fill force, (m,), velocity, (nv,), and tally for one island; False: this is not a usual step, and they hold
+    nothing of use.
 
     push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
     will do.
@@ -87,31 +86,7 @@ def quick(
     _polish(rows, inertia, motion, A, pieces, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
     copy(motion.v, velocity)
-    if not motion.tally[RESIDUAL] < goal or cancellation(rows, nv, force) >= CANCELLATION:
-        return False
-    if _is_one_tree(inertia.parent, flat.jac_ptr):
-        return True
-    if lift != 0.0:
-        return is_one(flat)
-    # Each island by its own forces: those of another would hide what is wrong with it.
-    island = label_rows(flat)
-    residuals = island_residuals(rows, force, motion.per_row[1], motion.per_row[2], island, nv + 1)
-    for k in range(nv + 1):
-        tally[0] = max(tally[0], residuals[k])
-    return tally[0] < goal
-
-
-@kernel
-def _is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
-    """Whether M alone couples all velocities, and every row has some."""
-    roots = 0
-    for up in parent:
-        if up < 0:
-            roots += 1
-    for i in range(jac_ptr.size - 1):
-        if jac_ptr[i] == jac_ptr[i + 1]:
-            return False
-    return roots == 1
+    return bool(motion.tally[RESIDUAL] < goal) and cancellation(rows, nv, force) < CANCELLATION
 
 
 @kernel

@@ -41,6 +41,7 @@ from pliant.solvers.whiten import Inertia, whiten_rows
 ) = range(19)
 LAW_COLUMNS = 19
 HERTZ = 1.5  # an exponent that has a root
+CLOSE = 1e-9  # of a force, from which one step of Newton leads to its last digit
 
 
 class Rows(NamedTuple):
@@ -179,15 +180,15 @@ def power_rate(law: Array, h: float, i: int, p: float) -> float:
 
 
 @kernel
-def power_rate_at(law: Array, h: float, i: int, force: float) -> float:
-    """The r at which g = force >= 0: g grows with r wherever it is positive."""
+def power_rate_at(law: Array, h: float, i: int, force: float, near: float) -> float:
+    """The r at which g = force >= 0: g grows with r wherever it is positive. near: where it may be."""
     d0, q = max(0.0, -law[i, VALUE]), law[i, EXPONENT]
     ratio = force / law[i, STIFFNESS]
     depth = np.cbrt(ratio) ** 2 if q == HERTZ else ratio ** (1.0 / q)
     if law[i, DAMPING] == 0.0 and law[i, DISSIPATION] == 0.0:
         return (depth - d0) / h
     low, high = -d0 / h, max(0.0, (depth - d0) / h)  # where r >= 0 the spring alone reaches the force at this depth
-    r = high
+    r = clip(near, low, high)
     for _ in range(300):
         g, slope = power_force(law, h, i, r)
         if g < force:
@@ -197,6 +198,8 @@ def power_rate_at(law: Array, h: float, i: int, force: float) -> float:
         new = r - (g - force) / slope if slope > 0.0 else low
         if not (low < new < high):
             new = 0.5 * (low + high)
+        elif abs(g - force) <= CLOSE * force:  # squared, that is what rounding leaves
+            return new
         if new in (low, high) or abs(new - r) <= 1e-16 * abs(r):
             return new
         r = new
@@ -222,11 +225,13 @@ def linearise(law: Array, h: float, i: int, force: float, p: float) -> tuple[flo
     """
     if law[i, POWER] == 0:
         return law[i, SLOPE], spring_residual(law, h, i, force, p)
-    rate, at_force = power_rate(law, h, i, p), power_rate_at(law, h, i, max(force, 0.0))
-    if at_force > rate:
-        slope = power_force(law, h, i, at_force)[1]
-        return slope, slope * (p + at_force + max(law[i, VALUE], 0.0) / h) + min(force, 0.0)
+    rate = power_rate(law, h, i, p)
     g, slope = power_force(law, h, i, rate)
+    if g < force or force <= 0.0:  # else g = force lies before: g grows
+        at_force = power_rate_at(law, h, i, max(force, 0.0), rate)
+        if at_force > rate:
+            slope = power_force(law, h, i, at_force)[1]
+            return slope, slope * (p + at_force + max(law[i, VALUE], 0.0) / h) + min(force, 0.0)
     return slope, force - g
 
 
@@ -235,7 +240,7 @@ def rate_at(law: Array, h: float, i: int, force: float) -> tuple[float, float]:
     """(q, R): the rate at which the law gives `force`, and the compliance -dq/dforce there; S > 0."""
     if law[i, POWER] == 0:
         return (law[i, START] - force) / law[i, SLOPE], 1.0 / law[i, SLOPE]
-    rate = power_rate_at(law, h, i, force)
+    rate = power_rate_at(law, h, i, force, np.inf)
     slope = power_force(law, h, i, rate)[1]
     return -rate - max(law[i, VALUE], 0.0) / h, 1.0 / slope if slope > 0.0 else np.inf
 

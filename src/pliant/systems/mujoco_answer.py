@@ -10,7 +10,7 @@ from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
-from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
+from pliant.systems.mujoco_reach import SPUN, body_spins, body_velocities, is_long, touches_as_seen
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
 from pliant.systems.mujoco_site import (
     Fixed,
@@ -130,23 +130,29 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Sur
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
-    """Whether velocities are numbers, and contacts that push are near, or closed and do not spin a body."""
+    """Whether velocities are numbers, and contacts that push are near, or touch as it seems and do not spin a body."""
     total, far = 0.0, False
     for x in v:
         total += 0.0 * x
     if total != 0.0:
         return False
     open_, speed, radius = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS)
+    tree, cdof, qvel = tree_at(table), vectors(table, site.CDOF, 6), numbers(table, site.QVEL)
+    com, xpos, type = vectors(table, site.COM, 3), vectors(table, site.XPOS, 3), indices(table, site.GEOM_TYPE)
+    cvel = np.zeros((0, 6))
     for c in range(head.size):
         if head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
-            far = True
             if open_[c]:
-                return False
+                if cvel.size == 0:
+                    cvel = body_velocities(tree, cdof, qvel)
+                if not touches_as_seen(h, tree, type, cvel, com, xpos, pair[c, 0], pair[c, 1]):
+                    return False
+            far = True
     if far:
-        change, qvel = np.empty(v.size), numbers(table, site.QVEL)
+        change = np.empty(v.size)
         for j in range(v.size):
             change[j] = v[j] - qvel[j]
-        for spin in body_spins(tree_at(table), vectors(table, site.CDOF, 6), change):
+        for spin in body_spins(tree, cdof, change):
             if h * spin > SPUN:
                 return False
     return True

@@ -10,11 +10,10 @@ from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_assembled import Assembled
-from pliant.systems.mujoco_reach import SPUN, Reach
+from pliant.systems.mujoco_reach import BENT, SPUN, Reach
 from pliant.systems.mujoco_solve import Answer, solve_flat
 
 NEVER: Final = 1e30  # [m] a gap that does not close
-BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
 
 
 def centre(reach: Reach, model: Any, data: Any, answer: Answer) -> bool:
@@ -45,15 +44,15 @@ def follow_open(
     Geoms are followed on their way without the contacts between them; gaps shrink or grow as the time of their
     touch does.
     """
-    if not reach.bends(data, step.open, answer.force):
+    pairs = {p: c for p, c in _open_pairs(data, step.open, answer.force).items() if reach.bends(data, p)}
+    if not pairs:
         return answer, step
     flat = step.flat
     value = flat.value.copy()
-    for pair, contacts in _open_pairs(data, step.open, answer.force).items():
-        if reach.bent(*pair):
-            rows = data.contact.efc_address[contacts]
-            margin = float(data.contact.includemargin[contacts[0]])
-            value[rows] *= _stretch(reach, data, solver, step, pair, rows, margin)
+    for pair, contacts in pairs.items():
+        rows = data.contact.efc_address[contacts]
+        margin = float(data.contact.includemargin[contacts[0]])
+        value[rows] *= _stretch(reach, data, solver, step, pair, rows, margin)
     if np.array_equal(value, flat.value):
         return answer, step
     step = step._replace(other=flat._replace(value=value))
@@ -65,16 +64,25 @@ def _stretch(
 ) -> float:
     """By how much the gaps between two geoms differ from what they seem to be; NEVER: they miss each other."""
     flat = step.flat
-    apart = flat.value.copy()
-    apart[rows] = NEVER
-    loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
-    speed = float(reach.speeds(data, loose)[list(pair)].sum()) + 1e-12
-    time = reach.touch_time(data, loose if step.shift is None else loose + step.shift, pair, margin, speed)
+    loose = flat.velocity
+    time = _touch_time(reach, data, step, loose, pair, margin)
+    if not np.isfinite(time):  # not as they come; but maybe as others throw them
+        apart = flat.value.copy()
+        apart[rows] = NEVER
+        loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
+        time = _touch_time(reach, data, step, loose, pair, margin)
     if not np.isfinite(time):
         return NEVER
     seeming = min(flat.value[i] / max(-_rate(flat, i, loose), 1e-300) for i in rows)
     ratio = time / seeming if seeming > 0.0 else 1.0
     return ratio if abs(ratio - 1.0) > BENT else 1.0
+
+
+def _touch_time(
+    reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], margin: float
+) -> float:
+    speed = float(reach.speeds(data, v)[list(pair)].sum()) + 1e-12
+    return reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:

@@ -15,6 +15,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_surfaces import PLANE, SPHERE
 
 SPARE: Final = 1.1  # on the way that a geom can go
 SKIN: Final = 0.02  # of its radius that is covered in any case
@@ -23,6 +24,7 @@ TOUCHING: Final = 1e-4  # of the way of the step
 ROUNDS: Final = 100  # of advancement; it slows down where bodies graze each other, and then counts as a touch
 SPUN: Final = 1.0  # [rad] within a step, about a contact that need not be where it was at its start
 SHORT: Final = 0.2  # of its radius that a geom may go in a step for its contacts to be taken as they seem
+BENT: Final = 0.01  # of a gap, by which the way to a touch may differ from a straight one
 BALL: Final = 1  # mjJNT_BALL
 
 
@@ -73,6 +75,7 @@ class Reach:
         self.fixed = bool(np.any(model.actuator_trntype == mujoco().mjtTrn.mjTRN_BODY))
         self.fall = self._h * float(np.linalg.norm(model.opt.gravity))
         self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
+        self._type = model.geom_type.copy()
         self._scratch: Any = None
         self._speed = np.zeros(model.ngeom)
         self.way = np.zeros(model.ngeom)  # how far any point of a geom can go in the step
@@ -128,10 +131,13 @@ class Reach:
             )
         )  # fmt: skip
 
-    def bends(self, data: Any, open_: np.ndarray, force: Array) -> bool:
-        """Whether an open contact receives a force for whose geoms the way of the step is long."""
-        contacts = data.contact
-        return bool(long_ways(self._h, open_, contacts.efc_address, contacts.geom, force, self._speed, self._radius))
+    def bends(self, data: Any, pair: tuple[int, int]) -> bool:
+        """Whether the way of the step is long for two geoms, and they need not touch as it seems."""
+        cvel = body_velocities(self.tree, data.cdof, data.qvel)
+        seen = touches_as_seen(
+            self._h, self.tree, self._type, cvel, data.subtree_com, data.geom_xpos, pair[0], pair[1]
+        )  # fmt: skip
+        return self.bent(*pair) and not seen
 
     def turns(self, data: Any, v: Array) -> Array:
         """How far each body turns within the step at the velocity v [rad], (nbody,)."""
@@ -194,11 +200,8 @@ def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out:
     cvel = body_velocities(tree, cdof, v)
     for g in range(tree.body.size):
         b = tree.body[g]
-        c = tree.root[b]
-        r0, r1, r2 = xpos[g, 0] - com[c, 0], xpos[g, 1] - com[c, 1], xpos[g, 2] - com[c, 2]
-        w0, w1, w2 = cvel[b, 0], cvel[b, 1], cvel[b, 2]
-        x, y, z = cvel[b, 3] + w1 * r2 - w2 * r1, cvel[b, 4] + w2 * r0 - w0 * r2, cvel[b, 5] + w0 * r1 - w1 * r0
-        spin = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+        x, y, z = _centre_velocity(tree, cvel, com, xpos, g)
+        spin = np.sqrt(cvel[b, 0] ** 2 + cvel[b, 1] ** 2 + cvel[b, 2] ** 2)
         out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + spin * tree.rbound[g])
 
 
@@ -217,13 +220,32 @@ def is_long(h: float, speed: Array, radius: Array, a: int, b: int) -> bool:
 
 
 @kernel
-def long_ways(
-    h: float, open_: np.ndarray, head: np.ndarray, geom: np.ndarray, force: Array, speed: Array, radius: Array
+def touches_as_seen(
+    h: float, tree: Tree, type: np.ndarray, cvel: Array, com: Array, xpos: Array, a: int, b: int
 ) -> bool:
-    for c in range(open_.size):
-        if open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, geom[c, 0], geom[c, 1]):
-            return True
-    return False
+    """Whether two geoms touch along the normal and at the time that the start of the step tells, or nearly so: a
+    sphere and a plane do, and two spheres that come head on. A way s aside changes a gap g by s^2 / 2 (r_a + r_b)."""
+    if type[a] == PLANE or type[b] == PLANE:
+        return type[a] == SPHERE or type[b] == SPHERE
+    if type[a] != SPHERE or type[b] != SPHERE:
+        return False
+    ax, ay, az = _centre_velocity(tree, cvel, com, xpos, a)
+    bx, by, bz = _centre_velocity(tree, cvel, com, xpos, b)
+    x, y, z = bx - ax, by - ay, bz - az
+    nx, ny, nz = xpos[b, 0] - xpos[a, 0], xpos[b, 1] - xpos[a, 1], xpos[b, 2] - xpos[a, 2]
+    far = np.sqrt(nx * nx + ny * ny + nz * nz)
+    along, reach = (x * nx + y * ny + z * nz) / far, tree.rbound[a] + tree.rbound[b]
+    aside = max(x * x + y * y + z * z - along * along, 0.0)
+    return h * h * aside <= 2.0 * BENT * reach * (far - reach)
+
+
+@kernel
+def _centre_velocity(tree: Tree, cvel: Array, com: Array, xpos: Array, g: int) -> tuple[float, float, float]:
+    b = tree.body[g]
+    c = tree.root[b]
+    r0, r1, r2 = xpos[g, 0] - com[c, 0], xpos[g, 1] - com[c, 1], xpos[g, 2] - com[c, 2]
+    w0, w1, w2 = cvel[b, 0], cvel[b, 1], cvel[b, 2]
+    return cvel[b, 3] + w1 * r2 - w2 * r1, cvel[b, 4] + w2 * r0 - w0 * r2, cvel[b, 5] + w0 * r1 - w1 * r0
 
 
 @kernel

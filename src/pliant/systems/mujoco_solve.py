@@ -11,11 +11,12 @@ from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solution import Status
+from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import QUICK, quick
+from pliant.solvers.quick import QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_rows import (
@@ -119,7 +120,7 @@ def attempt(
     for again in range(WIDER + 1):
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
-        good = quick(flat, inertia, push, guess, lift, goal, some, velocity, tally)
+        good = solve_apart(flat, inertia, push, guess, lift, goal, some, velocity, tally)
         if again < WIDER and some.size < m and (not good or _closes(h, efc, touch, shift, velocity, near)):
             if not good or again == WIDER - 1:
                 for i in range(m):

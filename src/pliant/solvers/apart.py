@@ -1,0 +1,78 @@
+"""A whole step in one compiled call, island by island: few rows with the forces as unknowns, many with the velocities.
+
+Islands apart need fewer steps, each of them a smaller one, and none hides behind the forces of another.
+"""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.flat import Flat
+from pliant.inputs import Array, Ints
+from pliant.solvers.islands import extract, find_islands, members
+from pliant.solvers.large import large
+from pliant.solvers.quick import MOST, quick
+from pliant.solvers.whiten import Inertia, factor_inertia
+
+
+@kernel
+def solve_apart(
+    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
+    force: Array, velocity: Array, tally: Array,
+) -> bool:  # fmt: skip
+    """Fill force, (m,), velocity, (nv,), and tally; False: not all islands are solved, and they hold nothing of use.
+
+    push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
+    will do.
+    """
+    for j in range(velocity.size):
+        velocity[j] = flat.velocity[j] + push[j]
+    for k in range(3):
+        tally[k] = 0.0
+    if force.size == 0:
+        return True
+    if is_one_tree(inertia.parent, flat.jac_ptr):
+        return _solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
+    velocity_island, row_island, count = find_islands(flat)
+    v_ptr, velocities = members(velocity_island, count)
+    r_ptr, rows = members(row_island, count)
+    local, some = np.empty(velocity.size, np.int64), np.zeros(3)
+    for k in range(count):
+        v, r = velocities[v_ptr[k] : v_ptr[k + 1]], rows[r_ptr[k] : r_ptr[k + 1]]
+        if v.size == 0:
+            return False  # rows that move nothing
+        part = extract(flat, v, r, local)
+        own = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
+        part_force, part_velocity = np.zeros(r.size), np.empty(v.size)
+        if not _solve_one(part, own, push[v], guess[v], lift, goal, part_force, part_velocity, some):
+            return False
+        for i in range(r.size):
+            force[r[i]] = part_force[i]
+        for j in range(v.size):
+            velocity[v[j]] = part_velocity[j]
+        tally[0] = max(tally[0], some[0])
+        tally[1] += some[1]
+        tally[2] += some[2]
+    return True
+
+
+@kernel
+def _solve_one(
+    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
+    force: Array, velocity: Array, tally: Array,
+) -> bool:  # fmt: skip
+    if force.size <= MOST:
+        return quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
+    return large(flat, inertia, push, guess, lift, goal, force, velocity, tally)
+
+
+@kernel
+def is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
+    """Whether M alone couples all velocities, and every row has some."""
+    roots = 0
+    for up in parent:
+        if up < 0:
+            roots += 1
+    for i in range(jac_ptr.size - 1):
+        if jac_ptr[i] == jac_ptr[i + 1]:
+            return False
+    return roots == 1
