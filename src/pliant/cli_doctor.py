@@ -6,7 +6,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from pliant.doctor import Check, examine
+from pliant.checkup import Check
+from pliant.doctor import examine
 
 
 def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,7 +33,7 @@ def run_doctor(given: argparse.Namespace) -> int:
 
 
 def _line(check: Check) -> str:
-    return f"{check.name:13s}{' ' if check.ok else '!'} {check.text}"
+    return f"{check.name:14s}{' ' if check.ok else '!'} {check.text}"
 
 
 def _end(checks: list[Check]) -> str:

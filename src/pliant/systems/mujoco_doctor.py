@@ -29,10 +29,9 @@ def memory() -> Check:
     problem = compare()[1]
     if problem:
         remedy = f"steps go through arrays, more slowly; install a MuJoCo that is known: {REINSTALL}, or a newer pliant"
-        return Check("layout", False, f"MuJoCo's memory differs from its description: {problem}", remedy)
-    return Check(
-        "layout", True, f"MuJoCo's memory is as described: compiled steps, {len(struct('mjData')._fields_)} fields"
-    )
+        return Check("layout", False, f"MuJoCo's memory is not as it says: {problem}", remedy)
+    fields = len(struct("mjData")._fields_)
+    return Check("layout", True, f"compiled steps follow MuJoCo's memory, {fields} fields of mjData")
 
 
 def opened() -> Check:

@@ -19,8 +19,10 @@ HARD: Final = "hard to solve, a bounce, or a long way"
 def reason(special: Sequence[str], data: Any, solver: Formulation, found: int) -> str:
     """special: what the model has that compiled steps are not for. found: what the compiled call said."""
     callbacks = library()
-    if layout() is None or callbacks is None:
-        return "there are no compiled steps here, pliant doctor says why"
+    if layout() is None:
+        return "MuJoCo's memory is not known"
+    if callbacks is None:
+        return "MuJoCo's library is not open to compiled code"
     if special:
         return f"the model has {', '.join(special)}"
     if not takes_quick(solver):
