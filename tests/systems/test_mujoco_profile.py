@@ -45,7 +45,7 @@ def test_compiled_steps_are_counted(tmp_path):
 
 LAYER = pliant.Foundation(youngs_modulus=1e6, depth=0.01, elements=20)
 SERVO = '<actuator><position joint="a" kp="100"/></actuator>'
-MODELS = {
+MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "servos": (build(ARM, rest=SERVO), {}, "the model has servos"),
     "drag, energies": (
         build(ARM, option='density="1"', flags='energy="enable"'), {}, "the model has fluid drag, energies"
