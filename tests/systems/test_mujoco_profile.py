@@ -56,7 +56,6 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "foundation": (build(BALL, floor=True), {"materials": {"ball": LAYER}},
                    "the model has foundations"),
     "solver": (build(BALL, floor=True), {"solver": pliant.Printed()}, "the solver is Printed"),
-    "arena": (build(BALL, floor=True, size='memory="3K"'), {}, "the arena is more than half full"),
 }  # fmt: skip
 
 
@@ -82,6 +81,16 @@ def test_reasons_that_come_and_go():
     pliant.mj_step(model, data, 2)
     counted = pliant.stats(data)
     assert counted.through_arrays == {"callbacks are set: control": 3} and counted.compiled == 6
+
+
+def test_an_arena_that_is_small():
+    model = build(BALL, floor=True)
+    data = start(model)
+    pliant.mj_step(model, data, 3)
+    model = build(BALL, floor=True, size=f'memory="{1.6 * data.maxuse_arena:.0f}"')
+    data = start(model)
+    pliant.mj_step(model, data, 3)
+    assert set(pliant.stats(data).through_arrays) == {"the arena is more than half full"}
 
 
 def test_many_rows_and_a_bounce():
