@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -18,8 +19,7 @@ from pliant.checkup import Check, guarded
 from pliant.cli import main
 from pliant.systems import mujoco_door, mujoco_layout
 
-NAMES = ["python", "pliant", *doctor.REQUIRED, "mujoco", *doctor.OPTIONAL]
-NAMES += ["threads", "compiled code", "cache", "solve", "layout", "library", "step"]
+NAMES = ["python", "pliant", *doctor.REQUIRED, *doctor.OPTIONAL, "threads", *doctor.AT_WORK]
 
 
 @pytest.fixture
@@ -104,6 +104,15 @@ def test_a_package_that_does_not_load(monkeypatch, capsys):
     status, checks = examined(capsys)
     assert status == 1 and wrong(checks) == ["yaml"]
     assert checks["yaml"].remedy == "pip install --force-reinstall pyyaml"
+
+
+@pytest.mark.parametrize("name", doctor.CORE)
+def test_without_one_of_the_packages_that_everything_needs(name):
+    code = f"import sys; sys.modules['{name}'] = None; from pliant.cli import main; sys.exit(main(['doctor']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stderr
+    assert f"mujoco        ! not looked at: it needs {name}" in done.stdout
+    assert f". {name}: pip install --force-reinstall {name}\n" in done.stdout
 
 
 def test_whatever_a_check_raises_is_a_finding():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -14,7 +15,9 @@ from typing import Final
 from pliant._version import __version__
 from pliant.checkup import Check, guarded, timed
 
-REQUIRED: Final = ("numpy", "scipy", "numba", "llvmlite", "clarabel", "tqdm", "yaml")
+REQUIRED: Final = ("numpy", "scipy", "llvmlite", "numba", "clarabel", "tqdm", "yaml")
+CORE: Final = REQUIRED[:4]  # of these: without one there is nothing else to look at
+AT_WORK: Final = ("mujoco", "compiled code", "cache", "solve", "layout", "library", "step")
 PROJECTS: Final = {"yaml": "pyyaml"}  # what pip calls it
 # package: what it is needed for, and what installs it
 OPTIONAL: Final = {
@@ -30,16 +33,26 @@ SETTINGS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 
 def examine() -> Iterator[Check]:
     """All checks, one after the other."""
-    from pliant.systems import mujoco_doctor as models
-
     yield Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     yield Check("pliant", True, f"{__version__} in {Path(__file__).parent}")
+    missing = []
     for name in REQUIRED:
-        yield guarded(name, partial(required, name), f"pip install --force-reinstall {PROJECTS.get(name, name)}")
-    yield models.version()
-    for name in OPTIONAL:
-        yield optional(name)
+        check = guarded(name, partial(required, name), f"pip install --force-reinstall {PROJECTS.get(name, name)}")
+        missing += [name] if name in CORE and not check.ok else []
+        yield check
+    yield from map(optional, OPTIONAL)
     yield threads()
+    if missing:
+        yield from (Check(name, False, f"not looked at: it needs {missing[0]}") for name in AT_WORK)
+    else:
+        yield from _at_work()
+
+
+def _at_work() -> Iterator[Check]:
+    """What can be looked at where the packages load."""
+    from pliant.systems import mujoco_doctor as models
+
+    yield models.version()
     yield guarded("compiled code", compiled_code, "pip install --force-reinstall numba llvmlite")
     yield guarded("cache", cache, "set PLIANT_CACHE_DIR to a folder that can be read and written")
     yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
@@ -89,12 +102,21 @@ def cache() -> Check:
         wish = os.environ.get("PLIANT_CACHE_DIR", "the user's cache folder")
         remedy = "set PLIANT_CACHE_DIR to a folder that can be written, or every process compiles for a minute"
         return Check("cache", False, f"{wish} cannot be written", remedy)
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    ours = sum(path.parent.name in kernel_folders() for path in files)
-    size = sum(path.stat().st_size for path in files) / 1e6
+    files, now = _sizes(folder), kernel_folders()
+    ours, size = sum(path.parent.name in now for path in files), sum(files.values()) / 1e6
     return Check(
         "cache", True, f"{folder}, writable, {len(files)} files, {size:.0f} MB, {ours} of them of this version"
     )
+
+
+def _sizes(folder: Path) -> dict[Path, int]:
+    """Of all files [bytes]. Other processes may write and remove some meanwhile."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                found[path] = path.stat().st_size
+    return found
 
 
 def first_solve() -> Check:
