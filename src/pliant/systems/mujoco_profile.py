@@ -66,9 +66,10 @@ class Profile:
     def _each(self) -> list[str]:
         table = self.table
         median, most, worst = 1e6 * np.percentile(table[:, TIME], [50.0, 95.0, 100.0])
+        where = int(np.argmax(table[:, TIME])) + 1  # often where code was loaded or compiled
         lines = [
             f"speed      {self.span / max(self.wall, 1e-300):.3g} s simulated per second",
-            f"a step     {median:.0f} us at the median, {most:.0f} at 95 %, {worst:.0f} at worst, without the keeping",
+            f"a step     {median:.0f} us at the median, {most:.0f} at 95 %, {worst:.0f} at worst, step {where}",
         ]
         pairs = {"work": ("iterations", ITERATIONS), "": ("factorizations", FACTORIZATIONS)}
         pairs |= {"size": ("rows", ROWS), " ": ("contacts", CONTACTS)}
