@@ -22,7 +22,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache,
 
 from pliant._cache import cache_folder, module_folder, open_folder
 
-__all__ = ["cache_folder", "cache_misses", "kernel", "kernels"]
+__all__ = ["cache_folder", "cache_misses", "kernel", "kernel_folders", "kernels"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +55,11 @@ def kernel(function: F | None = None, /, *, inline: bool = False) -> F | Callabl
 def kernels() -> tuple[Any, ...]:
     """Every Numba dispatcher made so far in this process."""
     return tuple(_kernels)
+
+
+def kernel_folders() -> set[str]:
+    """Names of the folders that hold, or will hold, the code of these."""
+    return {made._cache._folder for made in _kernels if made._cache._folder}
 
 
 def cache_misses() -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant._version import __version__
+from pliant.cli_doctor import add_doctor, run_doctor
 from pliant.cli_run import STOPPED, add_model, add_run, run_model
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if given.command == "compile":
         return _compile()
+    if given.command == "doctor":
+        return run_doctor(given)
     if given.command == "reproduce":
         return _reproduce(given.studies, given.out, given.quick)
     if given.command == "run":
@@ -59,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile every kernel and keep the code on disk, for images and clusters: later processes only "
         "load it. PLIANT_CACHE_DIR names the folder.",
     )
+    add_doctor(commands)
     reproduce = commands.add_parser(
         "reproduce",
         help="run the paper's experiments, write their results and pictures",

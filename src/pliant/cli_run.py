@@ -37,6 +37,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     run.add_argument("--solver", choices=SOLVERS, default="coulomb", help="(default: coulomb)")
     run.add_argument("--out", metavar="RUN", help="the file to write (default: the model's name and .run)")
     run.add_argument("--every", type=int, default=1, metavar="N", help="keep every so many steps (default: 1)")
+    run.add_argument("--profile", action="store_true", help="also print where the time went, and how steps were taken")
     run.add_argument("--key", metavar="NAME", help="the key frame to start from")
 
 
@@ -61,6 +62,8 @@ def run_model(given: argparse.Namespace) -> int:
         print("pliant run: stopped before the first step; nothing is written", file=sys.stderr)
         return STOPPED
     _report(trajectory, summary, out)
+    if given.profile:
+        print(f"\n{summary.profile}")
     if summary.failed:
         print(f"pliant run: {summary.failed}", file=sys.stderr)
         return 1

@@ -16,6 +16,7 @@ from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Substance, checked
+from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper, check_finite
@@ -110,6 +111,7 @@ def take_step(
         found = stepper.go_directly(model, data, solver, advance=advance)
     if found >= SOLVED:
         return
+    why = reason(stepper.special, data, solver, found)
     answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status.
     if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
@@ -119,7 +121,7 @@ def take_step(
     counted = stats(data)
     if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
-    counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations)
+    counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations, why)
     stepper.advance(model, data)
 
 

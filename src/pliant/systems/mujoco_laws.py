@@ -81,14 +81,12 @@ class Laws:
         return bool((self.material[:, BOUNCE] > 0.0).any())
 
     @property
-    def is_plain(self) -> bool:
-        """Whether no row needs its effective inertia, or MuJoCo's references, and no geom has elements."""
+    def special(self) -> list[str]:
+        """What compiled steps are not for: rows that need their effective inertia, or MuJoCo's references; elements."""
         tables = (self.joint, self.tendon, self.equality)
-        return (
-            not self.by_reference
-            and not self.foundation
-            and not any((table[:, STIFFNESS] < 0.0).any() for table in tables)
-        )
+        direct = any((table[:, STIFFNESS] < 0.0).any() for table in tables)
+        found = {'compliance="model"': self.by_reference, "foundations": self.foundation, "direct solref": direct}
+        return [name for name, there in found.items() if there]
 
     def _name(self, model: Any, key: str, substance: Substance) -> None:
         kind, found = find(model, key)

@@ -60,17 +60,22 @@ PROBE: Final = """
 @functools.cache
 def layout() -> Ints | None:
     """Offsets in bytes, in the order of the names above; None: they are not known."""
-    try:
-        data, contact = struct("mjData"), struct("mjContact")
-        offsets = [getattr(data, name).offset for name in NUMBERS + POINTERS]
-        found = np.array([*offsets, ctypes.sizeof(contact), *(getattr(contact, name).offset for name in CONTACT)])
-        problem = _difference(found)
-    except (AttributeError, KeyError, TypeError) as error:
-        problem = repr(error)
+    found, problem = compare()
     if problem:
         _log.warning("MuJoCo %s keeps its rows elsewhere (%s): steps are slower", mujoco().__version__, problem)
         return None
     return found
+
+
+def compare() -> tuple[Ints, str]:
+    """The offsets that MuJoCo describes, and what of them is not so; empty: all is."""
+    try:
+        data, contact = struct("mjData"), struct("mjContact")
+        offsets = [getattr(data, name).offset for name in NUMBERS + POINTERS]
+        found = np.array([*offsets, ctypes.sizeof(contact), *(getattr(contact, name).offset for name in CONTACT)])
+        return found, _difference(found)
+    except (AttributeError, KeyError, TypeError) as error:
+        return np.zeros(0, np.int64), repr(error)
 
 
 def _difference(found: Ints) -> str:

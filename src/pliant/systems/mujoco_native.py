@@ -37,13 +37,27 @@ clock = types.ExternalFunction("pliant_clock", types.float64())  # MuJoCo's own 
 mul_jac_t_vec, solve_m = _declare("mj_mulJacTVec", 4), _declare("mj_solveM", 4, types.int32)
 
 
+def library_files() -> list[Path]:
+    """Where MuJoCo's library may be; the first that can be opened is."""
+    return sorted(Path(mujoco().__file__).parent.glob("*mujoco.*"))
+
+
+def callbacks_set(callbacks: Ints) -> list[str]:
+    """Names of those that are not as they were. callbacks: what `library` gives."""
+    return [
+        name
+        for name, place, own in zip(CALLBACKS, *callbacks.tolist(), strict=True)
+        if (ctypes.c_void_p.from_address(place).value or 0) != own
+    ]
+
+
 @functools.cache
 def library() -> Ints | None:
     """MuJoCo's library, open to compiled code: where its callbacks lie, and what is there without any from Python,
     (2, n). None: it is not to be had."""
     if numba.config.DISABLE_JIT or mujoco().get_mjcb_time() is not None:
         return None
-    for path in sorted(Path(mujoco().__file__).parent.glob("*mujoco.*")):
+    for path in library_files():
         try:
             loaded = ctypes.CDLL(str(path))
             places = [ctypes.c_void_p.in_dll(loaded, f"mjcb_{name}") for name in CALLBACKS]

@@ -81,9 +81,10 @@ class Reach:
         self.way = np.zeros(model.ngeom)  # how far any point of a geom can go in the step
 
     @property
-    def is_plain(self) -> bool:
-        """Whether there are only joints and geoms to look after."""
-        return self._wide and not len(self._strings) and not len(self.pair_gap)
+    def special(self) -> list[str]:
+        """What compiled steps are not for: they look after joints and geoms only, unless laws are MuJoCo's."""
+        found = {"limits of tendons": len(self._strings), "contact pairs": len(self.pair_gap)}
+        return [name for name, there in found.items() if there]
 
     @property
     def arrays(self) -> tuple[Array, ...]:

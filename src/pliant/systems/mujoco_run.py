@@ -23,6 +23,7 @@ from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import model_materials, names
+from pliant.systems.mujoco_profile import Profile
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem
@@ -48,6 +49,7 @@ class Summary:
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
     saved: Path | None = None  # the first step that failed
     failed: str = ""  # why the run ended early
+    profile: Profile = field(default_factory=Profile)
 
     def __str__(self) -> str:
         span, each = self.steps * self.step, self.wall / max(self.steps, 1)
@@ -146,12 +148,15 @@ def _march(
         try:
             for k in range(steps):
                 before = (float(data.time), system.q, system.v)
+                start = perf_counter()
                 outcome = _step(system, solver, counted)
+                taken = perf_counter() - start
                 if outcome.status in UNSOLVED and summary.saved is None:
                     summary.saved = _save(system, before, out)
                 touch = contact_rows(system.model, data, data.qvel)
                 recorder.step(float(data.time), State(k + 1, system.q, system.v, None), outcome, False, (), touch)
                 _note(summary, outcome, touch, geoms, float(data.time))
+                summary.profile.add(taken, outcome.iterations, outcome.factorizations, data.nefc, len(touch))
                 bar.update()
                 if progress and k % 50 == 49:
                     bar.set_postfix_str(f"{(k + 1) * h / (perf_counter() - begin):.3g} x real time", refresh=False)
@@ -162,6 +167,7 @@ def _march(
             if isinstance(error, SolveError):
                 summary.saved = summary.saved or _save(system, before, out)
     summary.wall, summary.seconds = perf_counter() - begin, counted.seconds
+    summary.profile.end(summary.wall, h, counted)
     return recorder.end(ended), summary
 
 

@@ -66,9 +66,13 @@ class Passive:
         self.implicit = bool(self.curved or self.more.any())
 
     @property
-    def is_plain(self) -> bool:
-        """Whether there are only linear springs and dampers of joints."""
-        return not (len(self.tendons) or self.actuated or self.drag or self.curved)
+    def special(self) -> list[str]:
+        """What compiled steps are not for: they know linear springs and dampers of joints."""
+        found = {
+            "servos": self.actuated, "springs or dampers of tendons": len(self.tendons), "fluid drag": self.drag,
+            "springs or dampers that are not linear": self.curved,
+        }  # fmt: skip
+        return [name for name, there in found.items() if there]
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 import numpy as np
@@ -26,8 +27,11 @@ class Stats:
     def __init__(self) -> None:
         self.totals = np.zeros(WORST + 1)  # compiled steps count here
         self.times = np.zeros(CLOCKED + 1)  # and here; CLOCKED: 0 unless times are wanted
+        self.through_arrays: Counter[str] = Counter()  # steps that were not one compiled call, by the reason
 
-    def count(self, status: Status, residual: float, iterations: int, factorizations: int) -> None:
+    def count(self, status: Status, residual: float, iterations: int, factorizations: int, why: str) -> None:
+        """A step through arrays, and why it was one."""
+        self.through_arrays[why] += 1
         self.totals[STATUSES.index(status)] += 1
         self.totals[ITERATIONS] += iterations
         self.totals[FACTORIZATIONS] += factorizations
@@ -36,6 +40,11 @@ class Stats:
     @property
     def steps(self) -> int:
         return int(self.totals[: len(STATUSES)].sum())
+
+    @property
+    def compiled(self) -> int:
+        """Steps that were one compiled call."""
+        return self.steps - self.through_arrays.total()
 
     @property
     def statuses(self) -> dict[Status, int]:

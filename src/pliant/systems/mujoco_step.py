@@ -86,8 +86,10 @@ class Stepper:
     def _usual_step(self, model: Any) -> Fixed | None:
         """What compiled steps need to know of the model; None: they are not for it."""
         where, callbacks, twin = layout(), library(), self._twin
-        plain = self._passive.is_plain and self._reach.is_plain and self.laws.is_plain
-        if where is None or callbacks is None or not plain or self._energy or getattr(model, "flg_surfacevel", False):
+        self.special = [*self._passive.special, *self.laws.special, *self._reach.special]
+        more = {"energies": self._energy, "moving surfaces": getattr(model, "flg_surfacevel", False)}
+        self.special += [name for name, there in more.items() if there]
+        if where is None or callbacks is None or self.special:
             return None
         return Fixed(
             float(model.opt.timestep),

@@ -1,0 +1,47 @@
+"""What `pliant doctor` finds, check by check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+AGAIN: Final = 20  # times, when the code is there
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found. remedy: what to do if it is not ok; empty: the remedy of an earlier check."""
+
+    name: str
+    ok: bool
+    text: str
+    remedy: str = ""
+
+
+def guarded(name: str, look: Callable[[], Check], remedy: str) -> Check:
+    """What `look` finds. An installation can be broken in any way, so whatever it raises is a finding too."""
+    try:
+        return look()
+    except Exception as error:
+        return Check(name, False, f"{type(error).__name__}: {error}", remedy)
+
+
+def timed(act: Callable[[], T]) -> tuple[T, str]:
+    """What it gives the first time, and how long it took then and after."""
+    from pliant._compile import cache_misses
+
+    compiled, laps = cache_misses(), [perf_counter()]
+    found = act()
+    laps.append(perf_counter())
+    compiled = cache_misses() - compiled
+    for _ in range(AGAIN):
+        act()
+        laps.append(perf_counter())
+    first, *others = (after - before for before, after in pairwise(laps))
+    how = f"compiling {compiled} functions" if compiled else "warm"
+    return found, f"{first:.2f} s at first ({how}), then {1e6 * median(others):.0f} us"

@@ -1,0 +1,129 @@
+"""`pliant doctor`: is this installation well? Every check reports, none raises."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import os
+import platform
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from pliant._version import __version__
+from pliant.checkup import Check, guarded, timed
+
+REQUIRED: Final = ("numpy", "scipy", "llvmlite", "numba", "clarabel", "tqdm", "yaml")
+CORE: Final = REQUIRED[:4]  # of these: without one there is nothing else to look at
+AT_WORK: Final = ("mujoco", "compiled code", "cache", "solve", "layout", "library", "step")
+PROJECTS: Final = {"yaml": "pyyaml"}  # what pip calls it
+# package: what it is needed for, and what installs it
+OPTIONAL: Final = {
+    "matplotlib": ("pictures", "pliant[plot]"),
+    "viser": ("pliant view", "pliant[viewer]"),
+    "mjviser": ("pliant view", "pliant[viewer]"),
+    "pandas": ("tables as data frames", "pliant[tables]"),
+    "drake": ("Drake's answers in pliant reproduce", "pliant[peers]"),
+    "gymnasium": ("the benchmark of walkers, and tests", "gymnasium[mujoco]"),
+}
+SETTINGS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def examine() -> Iterator[Check]:
+    """All checks, one after the other."""
+    yield Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    yield Check("pliant", True, f"{__version__} in {Path(__file__).parent}")
+    missing = []
+    for name in REQUIRED:
+        check = guarded(name, partial(required, name), f"pip install --force-reinstall {PROJECTS.get(name, name)}")
+        missing += [name] if name in CORE and not check.ok else []
+        yield check
+    yield from map(optional, OPTIONAL)
+    yield threads()
+    if missing:
+        yield from (Check(name, False, f"not looked at: it needs {missing[0]}") for name in AT_WORK)
+    else:
+        yield from _at_work()
+
+
+def _at_work() -> Iterator[Check]:
+    """What can be looked at where the packages load."""
+    from pliant.systems import mujoco_doctor as models
+
+    yield models.version()
+    yield guarded("compiled code", compiled_code, "pip install --force-reinstall numba llvmlite")
+    yield guarded("cache", cache, "set PLIANT_CACHE_DIR to a folder that can be read and written")
+    yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
+    for name, look in models.CHECKS.items():
+        yield guarded(name, look, "pip install --force-reinstall mujoco pliant")
+
+
+def required(name: str) -> Check:
+    """A package without which nothing goes: it must also load."""
+    return Check(name, True, str(importlib.import_module(name).__version__))
+
+
+def optional(name: str) -> Check:
+    """Not loaded: that takes seconds for some."""
+    purpose, install = OPTIONAL[name]
+    try:
+        return Check(name, True, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Check(name, True, f'not installed, needed for {purpose}: pip install "{install}"')
+
+
+def threads() -> Check:
+    """Kernels take one core each. The settings matter to NumPy and SciPy, beside which other processes run."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    given = [f"{name}={os.environ[name]}" for name in SETTINGS if name in os.environ]
+    said = ", ".join(given) or "OMP_NUM_THREADS and the like are not set"
+    return Check("threads", True, f"{cores} cores for this process, of which a step uses one; {said}")
+
+
+def compiled_code() -> Check:
+    from numba import config
+
+    if config.DISABLE_JIT:
+        return Check("compiled code", False, "not in use: NUMBA_DISABLE_JIT is set", "unset NUMBA_DISABLE_JIT")
+    slow = [name for name in ("BOUNDSCHECK", "DEBUGINFO_DEFAULT") if getattr(config, name, None)]
+    return Check("compiled code", True, f"in use{''.join(f', slower with NUMBA_{name}' for name in slow)}")
+
+
+def cache() -> Check:
+    """Where compiled code is kept, and how much of it is of the sources that run now."""
+    from pliant._compile import cache_folder, kernel_folders
+
+    importlib.import_module("pliant.solvers.linearize")  # the kernels of solvers and of steps
+    importlib.import_module("pliant.systems.mujoco_calls")
+    folder = cache_folder()
+    if folder is None:
+        wish = os.environ.get("PLIANT_CACHE_DIR", "the user's cache folder")
+        remedy = "set PLIANT_CACHE_DIR to a folder that can be written, or every process compiles for a minute"
+        return Check("cache", False, f"{wish} cannot be written", remedy)
+    files, now = _sizes(folder), kernel_folders()
+    ours, size = sum(path.parent.name in now for path in files), sum(files.values()) / 1e6
+    return Check(
+        "cache", True, f"{folder}, writable, {len(files)} files, {size:.0f} MB, {ours} of them of this version"
+    )
+
+
+def _sizes(folder: Path) -> dict[Path, int]:
+    """Of all files [bytes]. Other processes may write and remove some meanwhile."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                found[path] = path.stat().st_size
+    return found
+
+
+def first_solve() -> Check:
+    from pliant.demo import beam
+    from pliant.solvers.driver import solve
+
+    solution, how = timed(lambda: solve(beam(), throw=False))
+    text = f"residual {solution.residual:.1e}, {how}"
+    remedy = "" if solution.status.solved else "the answer is wrong: run the tests, and report what fails"
+    return Check("solve", solution.status.solved, text, remedy)

@@ -1,0 +1,144 @@
+"""`pliant doctor`: what it says of an installation that is well, and of parts that are not."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+import numba
+import pytest
+
+from pliant import doctor
+from pliant._cache import cache_folder
+from pliant.checkup import Check, guarded
+from pliant.cli import main
+from pliant.systems import mujoco_door, mujoco_layout
+
+NAMES = ["python", "pliant", *doctor.REQUIRED, *doctor.OPTIONAL, "threads", *doctor.AT_WORK]
+
+
+@pytest.fixture
+def _fresh() -> Iterator[None]:
+    """What is found once in a process is found again, in this test and after it."""
+    known: list[Any] = [cache_folder, mujoco_door.mujoco, mujoco_layout.layout]
+    for found in known:
+        found.cache_clear()
+    yield
+    for found in known:
+        found.cache_clear()
+
+
+def examined(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Check]]:
+    """Exit status and checks of `pliant doctor --json`."""
+    status = main(["doctor", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["ok"] == (status == 0)
+    return status, {check["name"]: Check(**check) for check in said["checks"]}
+
+
+def wrong(checks: dict[str, Check]) -> list[str]:
+    return [check.name for check in checks.values() if not check.ok]
+
+
+def test_a_good_installation_is_well(capsys):
+    assert main(["doctor"]) == 0
+    *lines, blank, end = capsys.readouterr().out.splitlines()
+    assert (blank, end) == ("", "all well")
+    assert [line[:15].strip() for line in lines] == NAMES and all(line[15:17].strip() for line in lines)
+    assert "one compiled call" in lines[-1] and "residual" in lines[-1] and "set: none" in lines[-2]
+
+
+def test_json_says_the_same(capsys):
+    status, checks = examined(capsys)
+    assert status == 0 and list(checks) == NAMES and not wrong(checks)
+    assert checks["mujoco"].text == mujoco.__version__ and not any(check.remedy for check in checks.values())
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "folder"))
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert f"cache         ! {tmp_path / 'file' / 'folder'} cannot be written" in said
+    assert "what is wrong:\n1. cache: set PLIANT_CACHE_DIR to a folder that can be written" in said
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_a_memory_that_is_not_known(monkeypatch, capsys):
+    monkeypatch.setattr(mujoco_layout, "_difference", lambda _: "efc_J")
+    status, checks = examined(capsys)
+    assert status == 1 and wrong(checks) == ["layout"]
+    assert checks["layout"].text.endswith(": efc_J") and "install a MuJoCo that is known" in checks["layout"].remedy
+    assert "through arrays: MuJoCo's memory is not known" in checks["step"].text
+
+
+MUJOCO = ["mujoco", "layout", "library", "step"]
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_without_mujoco(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    status, checks = examined(capsys)
+    assert status == 1 and wrong(checks) == MUJOCO
+    assert "cannot be imported" in checks["mujoco"].text and checks["mujoco"].remedy == "pip install mujoco"
+    assert checks["step"].text == "not looked at: it needs MuJoCo" and not checks["step"].remedy
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_a_mujoco_that_is_not_known(monkeypatch, capsys):
+    monkeypatch.setattr(mujoco, "__version__", "9.1.0")
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "mujoco        ! MuJoCo 9.1.0 is not known" in said
+    assert said.endswith('what is wrong:\n1. mujoco: pip install "mujoco>=3.17,<5"\n')
+
+
+def test_a_package_that_does_not_load(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    status, checks = examined(capsys)
+    assert status == 1 and wrong(checks) == ["yaml"]
+    assert checks["yaml"].remedy == "pip install --force-reinstall pyyaml"
+
+
+@pytest.mark.parametrize("name", doctor.CORE)
+def test_without_one_of_the_packages_that_everything_needs(name):
+    code = f"import sys; sys.modules['{name}'] = None; from pliant.cli import main; sys.exit(main(['doctor']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stderr
+    assert f"mujoco        ! not looked at: it needs {name}" in done.stdout
+    assert f". {name}: pip install --force-reinstall {name}\n" in done.stdout
+
+
+def test_whatever_a_check_raises_is_a_finding():
+    def look() -> Check:
+        raise RuntimeError("no disk")
+
+    assert guarded("disk", look, "buy one") == Check("disk", False, "RuntimeError: no disk", "buy one")
+
+
+def test_an_optional_package_may_be_missing(monkeypatch):
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    says = 'not installed, needed for pliant view: pip install "pliant[viewer]"'
+    assert doctor.optional("viser") == Check("viser", True, says)
+
+
+def test_compiled_code_that_is_off_or_slow(monkeypatch):
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    assert doctor.compiled_code().text == "in use, slower with NUMBA_BOUNDSCHECK"
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    found = doctor.compiled_code()
+    assert not found.ok and found.remedy == "unset NUMBA_DISABLE_JIT"
+
+
+def test_settings_of_threads_are_named(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert "cores for this process" in doctor.threads().text and "OMP_NUM_THREADS=3" in doctor.threads().text
