@@ -31,7 +31,7 @@ def solve_apart(
     if force.size == 0:
         return True
     if is_one_tree(inertia.parent, flat.jac_ptr):
-        return _solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
+        return solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     velocity_island, row_island, count = find_islands(flat)
     v_ptr, velocities = members(velocity_island, count)
     r_ptr, rows = members(row_island, count)
@@ -43,7 +43,7 @@ def solve_apart(
         part = extract(flat, v, r, local)
         own = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
         part_force, part_velocity = np.zeros(r.size), np.empty(v.size)
-        if not _solve_one(part, own, push[v], guess[v], lift, goal, part_force, part_velocity, some):
+        if not solve_one(part, own, push[v], guess[v], lift, goal, part_force, part_velocity, some):
             return False
         for i in range(r.size):
             force[r[i]] = part_force[i]
@@ -56,10 +56,11 @@ def solve_apart(
 
 
 @kernel
-def _solve_one(
+def solve_one(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip
+    """`solve_apart`, of one island."""
     if force.size <= MOST:
         return quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     return large(flat, inertia, push, guess, lift, goal, force, velocity, tally)

@@ -11,6 +11,7 @@ from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
+from pliant.solvers.apart import solve_one
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
@@ -26,7 +27,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import NEARLY, QUICK, quick
+from pliant.solvers.quick import NEARLY, QUICK
 from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
@@ -133,7 +134,7 @@ def _quickly(
         return None
     found, tally = np.zeros(3), np.zeros(TALLY)
     push = free_gain(inertia, flat.step, flat.force)
-    if not quick(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
+    if not solve_one(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
         force.fill(0.0)
         return None
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found

@@ -1,29 +1,43 @@
-"""The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities."""
+"""The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities.
+
+Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. Laws cut at
+another scale decide otherwise on the way, and have the same answers: the scales take turns until one of them is there.
+"""
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array
+from pliant.solvers.force_steps import cut
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
     LINEAR,
     RESIDUAL,
+    TOLERANCE,
+    Island,
     cancellation,
+    clear,
     copy,
     finish,
     make_island,
+    settle,
 )
+from pliant.solvers.linear import direction, factorize
+from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import NEARLY
-from pliant.solvers.rows import make_rows
-from pliant.solvers.stages import newton
+from pliant.solvers.quick import GAINING, NEARLY, SHARP
+from pliant.solvers.rows import make_rows, rates, whitened_impulse
+from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.symbolic import find_pattern
 from pliant.solvers.whiten import Inertia
 
-STEPS = 15  # of Newton; what needs more is left to the other ways
+STEPS = 98  # of Newton; what needs more is left to the other ways
+FIRST, EACH = 10, 8  # with the laws as they are, and then with each cut
+CUTS = 1.0, 0.1, 0.01  # times 1 / (h a), where the laws are cut into pieces
+FAR = 1e-6  # a residual below which steps are whole
 
 
 @kernel
@@ -38,9 +52,38 @@ def large(
     if island.motion.tally[LINEAR] != 0.0:
         return False
     predict(island, flat.velocity, guess, force)
-    newton(island, force, 1.0 * STEPS, 1.0, 1.0)
+    _newton(island, force)
     finish(island, force)
     copy(island.motion.v, velocity)
     done = island.motion.tally
     tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS], done[FACTORIZATIONS]
     return bool(done[RESIDUAL] < goal) and cancellation(rows, velocity.size, force) < CANCELLATION
+
+
+@kernel
+def _newton(island: Island, force: Array) -> None:
+    """From `force`, in place; the best forces are left in island.motion.best."""
+    rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
+    tally, x = motion.tally, motion.x
+    p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
+    there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
+    for k in range(STEPS):
+        if residual <= SHARP or (last < tally[TOLERANCE] and not residual < GAINING * last):
+            return
+        if k >= FIRST and (k - FIRST) % EACH == 0:
+            there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
+        linearise_blocks(there, force, p, lift, system)
+        if not factorize(rows, island.pattern, system, LEAST):
+            return
+        tally[FACTORIZATIONS] += 1
+        tally[ITERATIONS] += 1
+        clear(x)
+        direction(rows, island.pattern, system, x, df)
+        step = 1.0
+        if residual > FAR:
+            whitened_impulse(rows, df, x)
+            rates(rows, x, dp)
+            step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
+        for i in range(force.size):
+            force[i] += step * df[i]
+        last, residual = residual, settle(rows, island.inertia, motion, lift, force)

@@ -41,48 +41,42 @@ def follow_open(
 ) -> tuple[Answer, Assembled]:
     """Solve again where open contacts that receive a force do not touch, or do so at another time than it seems.
 
-    Geoms are followed on their way without the contacts between them; gaps shrink or grow as the time of their
-    touch does.
+    Geoms are followed as they come; those that miss each other then, once more on their way without the contacts
+    between them, on which others may have thrown them. Gaps shrink or grow as the time of their touch does.
     """
     pairs = {p: c for p, c in _open_pairs(data, step.open, answer.force).items() if reach.bends(data, p)}
     if not pairs:
         return answer, step
-    flat = step.flat
-    value = flat.value.copy()
-    for pair, contacts in pairs.items():
-        rows = data.contact.efc_address[contacts]
-        margin = float(data.contact.includemargin[contacts[0]])
-        value[rows] *= _stretch(reach, data, solver, step, pair, rows, margin)
-    if np.array_equal(value, flat.value):
+    flat, before = step.flat, step.flat.value
+    value = before.copy()
+    missed = [p for p, c in pairs.items() if not _stretch(reach, data, step, flat.velocity, p, c, value)]
+    loose = None
+    if missed:
+        loose = solve_flat(flat._replace(value=value), solver, answer.velocity)
+        met = [_stretch(reach, data, step, loose.velocity, p, pairs[p], value) for p in missed]
+        loose = None if any(met) else loose
+    if np.array_equal(value, before):
         return answer, step
     step = step._replace(other=flat._replace(value=value))
-    return solve_flat(step.flat, solver, answer.velocity), step
+    return solve_flat(step.flat, solver, answer.velocity) if loose is None else loose, step
 
 
 def _stretch(
-    reach: Reach, data: Any, solver: Formulation, step: Assembled, pair: tuple[int, int], rows: Any, margin: float
-) -> float:
-    """By how much the gaps between two geoms differ from what they seem to be; NEVER: they miss each other."""
-    flat = step.flat
-    loose = flat.velocity
-    time = _touch_time(reach, data, step, loose, pair, margin)
-    if not np.isfinite(time):  # not as they come; but maybe as others throw them
-        apart = flat.value.copy()
-        apart[rows] = NEVER
-        loose = solve_flat(flat._replace(value=apart), solver, flat.velocity).velocity
-        time = _touch_time(reach, data, step, loose, pair, margin)
-    if not np.isfinite(time):
-        return NEVER
-    seeming = min(flat.value[i] / max(-_rate(flat, i, loose), 1e-300) for i in rows)
-    ratio = time / seeming if seeming > 0.0 else 1.0
-    return ratio if abs(ratio - 1.0) > BENT else 1.0
-
-
-def _touch_time(
-    reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], margin: float
-) -> float:
+    reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], contacts: list[int], value: Array
+) -> bool:
+    """Write into `value` the gaps between two geoms that move with v: NEVER, if they miss each other; whether they
+    meet."""
+    seen, rows = step.flat.value, data.contact.efc_address[contacts]
     speed = float(reach.speeds(data, v)[list(pair)].sum()) + 1e-12
-    return reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
+    margin = float(data.contact.includemargin[contacts[0]])
+    time = reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
+    if not np.isfinite(time):
+        value[rows] = NEVER
+        return False
+    seeming = min(seen[i] / max(-_rate(step.flat, i, v), 1e-300) for i in rows)
+    ratio = time / seeming if seeming > 0.0 else 1.0
+    value[rows] = seen[rows] * (ratio if abs(ratio - 1.0) > BENT else 1.0)
+    return True
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:
