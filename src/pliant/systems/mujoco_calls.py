@@ -16,6 +16,7 @@ from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Substance, checked
+from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper, check_finite
@@ -42,10 +43,15 @@ def mj_step(
     default, or `Convex()`. compliance: "materials", or "model" for the springs that the model's solref stands
     for.
     """
-    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
-    for _ in range(_count(nstep)):
+    stepper, solver, count = _stepper(model, materials, compliance), _checked(solver), _count(nstep)
+    if count == 1:
         with stepper.lock:
             take_step(stepper, model, data, solver)
+    elif count:
+        course = Course(data, count)
+        while not course.is_over:
+            with stepper.lock:
+                take_steps(stepper, model, data, solver, course)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -104,12 +110,30 @@ def take_step(
     stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, advance: bool = True
 ) -> None:
     """A step, or only its forces: in one compiled call, or through MuJoCo's arrays."""
-    found = stepper.go_directly(model, data, solver, advance=advance)
+    found = stepper.go_directly(data, solver, advance=advance)
     if found == OTHERWISE:
         stepper.refresh(model, data)
-        found = stepper.go_directly(model, data, solver, advance=advance)
-    if found >= SOLVED:
-        return
+        found = stepper.go_directly(data, solver, advance=advance)
+    if found < SOLVED:
+        _take_slowly(stepper, model, data, solver, control=control, advance=advance)
+
+
+def take_steps(stepper: Stepper, model: Any, data: Any, solver: Formulation, course: Course) -> None:
+    """Steps of a course for a while: compiled as far as they are usual, then one that is not."""
+    found = stepper.go_directly(data, solver, course=course)
+    if found == OTHERWISE:
+        course.set_control(model)  # may be what is to be refused
+        stepper.refresh(model, data)
+        found = stepper.go_directly(data, solver, course=course)
+    if found < SOLVED:
+        course.set_control(model)
+        _take_slowly(stepper, model, data, solver)
+        course.keep(model)
+
+
+def _take_slowly(
+    stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, advance: bool = True
+) -> None:
     answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status.
     if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():

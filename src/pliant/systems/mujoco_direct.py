@@ -1,4 +1,4 @@
-"""The usual step in one compiled call: `forward_at`, and `mj_Euler` after it.
+"""The usual step in one compiled call: `forward_at`.
 
 It does what `Stepper.evaluate`, `assemble`, `solve` and `_write` do, with the same kernels and the same functions of
 MuJoCo, and reads and writes MuJoCo's memory where it lies. Whatever is not usual is left to those.
@@ -25,6 +25,7 @@ from pliant.systems.mujoco_native import (
     fwd_actuation,
     fwd_kinematics,
     fwd_velocity,
+    integrate_pos,
     island,
     make_constraint,
     make_m,
@@ -37,7 +38,7 @@ from pliant.systems.mujoco_native import (
     solve_m,
     transmission,
 )
-from pliant.systems.mujoco_site import Fixed, fixed_at, numbers
+from pliant.systems.mujoco_site import Fixed, fixed_at, numbers, wholes
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
@@ -46,13 +47,23 @@ LOOKS: Final = 2  # for contacts and limits that only come within reach by what 
 
 @kernel
 def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
-    """Forces and accelerations at the present state. advance: also the step, unless bodies turn."""
-    fixed, data, room = fixed_at(table), table[site.BASE], table[site.ROOM]
-    where, model, twin = fixed.where, fixed.user, fixed.own
+    """Forces and accelerations at the present state. advance: also the step."""
+    fixed = fixed_at(table)
+    return step_at(fixed, table, lift, goal, advance) if is_known(fixed) else OTHERWISE
+
+
+@kernel
+def is_known(fixed: Fixed) -> bool:
+    """Whether the model is as it was, and no callback is set."""
+    return not _has_callbacks(fixed.callbacks) and are_same(fixed.pairs)
+
+
+@kernel
+def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool) -> int:
+    """The same, for a model that `is_known`."""
+    data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
-    if used == 0 or 2 * used > arena or _has_callbacks(fixed.callbacks):
-        return OTHERWISE
-    if not are_same(fixed.pairs) or not is_finite(table):
+    if used == 0 or 2 * used > arena or not is_finite(table):
         return OTHERWISE
     times = numbers(table, site.TIMES)
     last = lap(times, stats.CLOCKED, 0.0)
@@ -89,8 +100,7 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
         sensor_acc(model, data)
     if advance:
         _count(table)
-        if found == SOLVED:
-            euler(twin, data)
+        _advance(fixed, table, data, found == TURNED)
     lap(times, stats.KINEMATICS, last)
     return found
 
@@ -133,6 +143,25 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
         solve_m(model, data, table[2 * site.QACC_SMOOTH], table[2 * site.SMOOTH], np.int32(1))
     lap(numbers(table, site.TIMES), stats.ASSEMBLY, last)
     return found
+
+
+@kernel
+def _advance(fixed: Fixed, table: Ints, data: int, turned: bool) -> None:
+    """As `Stepper.advance` does."""
+    if not turned:
+        euler(fixed.own, data)
+        return
+    before, average, places = numbers(table, site.BEFORE), numbers(table, site.AVERAGE), wholes(table, site.PLACES)
+    qpos, qvel, shift = numbers(table, site.QPOS), numbers(table, site.QVEL), numbers(table, site.SHIFT)
+    for i in range(qpos.size):
+        before[i] = qpos[i]
+    euler(fixed.own, data)
+    for j in range(qvel.size):
+        average[j] = qvel[j] + shift[j]
+    integrate_pos(fixed.own, table[2 * site.BEFORE], table[2 * site.AVERAGE], fixed.step)
+    for at in places:
+        for i in range(at, at + 7):
+            qpos[i] = before[i]
 
 
 @kernel

@@ -18,7 +18,6 @@ from pliant.inputs import Array
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
-from pliant.systems.mujoco_answer import TURNED
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
@@ -31,6 +30,7 @@ from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_roll import Course, roll_at
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -153,18 +153,19 @@ class Stepper:
         times[:CLOCKED] += times[CLOCKED] * np.array([before - collided, collided, assembly + after, solved])
         return answer
 
-    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> int:
-        """The usual step, or only its forces. OTHERWISE: it is not known to be one, `refresh` may help; UNUSUAL: it is
-        none. Nothing has changed then but what follows from the state."""
+    def go_directly(self, data: Any, solver: Formulation, *, advance: bool = True, course: Course | None = None) -> int:
+        """The usual step, or only its forces, or the steps of a course as far as they are usual. OTHERWISE: the next is
+        not known to be one, `refresh` may help; UNUSUAL: it is none. Nothing has changed then but what follows from the
+        state."""
         site = self._sites.get(data)
         if site is None or not takes_quick(solver):
             return OTHERWISE
-        found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+        if course is None:
+            found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+        else:
+            found = int(roll_at(site.table, course.numbers, course.kept, solver.lift, QUICK * solver.tolerance))
         if found == OTHERWISE:
             site.make_room(2 * max(data.nefc, data.ncon))
-        elif advance and found == TURNED:
-            self._shift = site.shift
-            self.advance(model, data)
         return found
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
