@@ -89,6 +89,13 @@ class Course:
                 mujoco().mj_getState(model, data, rows[k], what)
         self.numbers[NEXT] += 1
 
+    def repeat(self) -> None:
+        """What was kept of the last step, for all that are not taken."""
+        k = int(self.numbers[NEXT])
+        for _, rows in self._keep:
+            rows[k:] = rows[k - 1]
+        self.numbers[NEXT] = self.numbers[STEPS]
+
 
 def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])

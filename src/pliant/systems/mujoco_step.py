@@ -54,13 +54,26 @@ def check_finite(data: Any) -> None:
             )
 
 
+def check_belongs(model: Any, data: Any) -> None:
+    """Raise InputError for data that are none of the model's."""
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    if data.signature != model.signature or len(data.qpos) != model.nq:
+        raise InputError(
+            "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
+        )
+
+
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
 
-    def __init__(self, model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> None:
+    def __init__(
+        self, model: Any, materials: Mapping[str, Substance] | None, compliance: str, *, says: bool = True
+    ) -> None:
+        """says: log which settings of the model have no effect."""
         check(model)
         self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
-        self.ignored = say_ignored(model, compliance)
+        self.ignored = say_ignored(model, compliance) if says else []
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
@@ -112,12 +125,7 @@ class Stepper:
             check(model)
             self._derive(model)
             self._behind = False
-        if not isinstance(data, mujoco().MjData):
-            raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
-        if data.signature != model.signature or len(data.qpos) != model.nq:
-            raise InputError(
-                "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
-            )
+        check_belongs(model, data)
         check_finite(data)
         if self._fixed is not None:
             fixed = self._fixed

@@ -1,0 +1,42 @@
+"""`Batch`: mujoco.batch.Batch with our constraint forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pliant.solvers.formulation import Formulation
+from pliant.systems.mujoco_calls import checked_solver
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_laws import Substance
+from pliant.systems.mujoco_rollout import Means
+from pliant.systems.mujoco_simulations import Simulations
+
+mujoco()  # is there, and of a version that is known: this file is loaded when the class is first asked for
+from mujoco.batch import Batch as _Batch  # noqa: E402
+
+
+class Batch(_Batch):  # type: ignore[misc]
+    """mujoco.batch.Batch with our constraint forces: nsim simulations of a copy of model on nthread threads (0: all).
+
+    What it can do, and the names, are those of mujoco.batch.Batch: `bind`, `step`, `forward`, `reset`, `rollout`,
+    `expand`, `get_data` and the rest. Steps are what a loop of `mj_step` gives, bit for bit, in any number of threads.
+    persistent: a mujoco.MjData of its own for each simulation, which `get_data` copies. A simulation that fails keeps
+    its state, and the call raises mujoco.batch.SimulationError at its end. materials, solver, compliance: as of
+    `mj_step`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        nsim: int,
+        nthread: int = 0,
+        persistent: bool = False,
+        *,
+        materials: Mapping[str, Substance] | None = None,
+        solver: Formulation | None = None,
+        compliance: str = "materials",
+    ) -> None:
+        super().__init__(model, nsim, nthread, False)  # data that are kept are ours
+        means = Means(materials, checked_solver(solver), compliance)
+        self._b = Simulations(self._b, model, means, persistent=persistent)
