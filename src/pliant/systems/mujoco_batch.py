@@ -13,10 +13,11 @@ from pliant.systems.mujoco_rollout import Means
 from pliant.systems.mujoco_simulations import Simulations
 
 mujoco()  # is there, and of a version that is known: this file is loaded when the class is first asked for
+from mujoco.batch import DATA_FIELDS  # noqa: E402
 from mujoco.batch import Batch as _Batch  # noqa: E402
 
 
-class Batch(_Batch):  # type: ignore[misc]
+class Batch(_Batch):
     """mujoco.batch.Batch with our constraint forces: nsim simulations of a copy of model on nthread threads (0: all).
 
     What it can do, and the names, are those of mujoco.batch.Batch: `bind`, `step`, `forward`, `reset`, `rollout`,
@@ -38,5 +39,5 @@ class Batch(_Batch):  # type: ignore[misc]
         compliance: str = "materials",
     ) -> None:
         super().__init__(model, nsim, nthread, False)  # data that are kept are ours
-        means = Means(materials, checked_solver(solver), compliance)
-        self._b = Simulations(self._b, model, means, persistent=persistent)
+        means, rows = Means(materials, checked_solver(solver), compliance), self.__dict__["_b"]
+        self._b = Simulations(rows, model, means, DATA_FIELDS, persistent=persistent)

@@ -82,12 +82,13 @@ def inferred(
     models, datas = _models(models), _datas(datas)
     if spec & ~int(mujoco().mjtState.mjSTATE_USER):
         raise InputError(f"control_spec must have bits of mujoco.mjtState.mjSTATE_USER only, got {spec}")
-    flat = {
-        "initial_state": _array("initial_state", initial, 2),
-        "initial_warmstart": _array("initial_warmstart", warm, 2),
-    }
-    deep = {"control": control, "state": state, "sensordata": sensordata}
-    deep = {name: _array(name, value, 3) for name, value in deep.items()}
+    flat, deep = (
+        {name: _array(name, value, dimensions) for name, value in arrays.items()}
+        for dimensions, arrays in (
+            (2, {"initial_state": initial, "initial_warmstart": warm}),
+            (3, {"control": control, "state": state, "sensordata": sensordata}),
+        )
+    )
     n = _common(0, 1, {**flat, **deep})
     n = len(models) if n == 1 else n
     if len(models) not in (1, n):

@@ -70,13 +70,12 @@ def rollout(
 
 
 def _carry_out(orders: Orders, means: Means, persistent: bool) -> None:
-    chunks = iter(
-        [range(k, min(k + orders.chunk, orders.simulations)) for k in range(0, orders.simulations, orders.chunk)]
-    )
+    n, chunk = orders.simulations, orders.chunk
+    chunks = iter([range(k, min(k + chunk, n)) for k in range(0, n, chunk)])
 
     def work(lane: int, stop: threading.Event) -> None:
-        for chunk in chunks:  # the next one that no thread has taken
-            for k in chunk:
+        for mine in chunks:  # the next that no thread has taken
+            for k in mine:
                 _simulate(orders, means, k, lane, stop)
 
     threads = min(len(orders.datas), orders.simulations)

@@ -25,19 +25,20 @@ from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import borrowed
 from pliant.systems.mujoco_threads import share
 
-Task = Callable[[int, int, Stepper, Any, Any, threading.Event], None]  # place in the call, simulation, its step
+Task = Callable[[int, Stepper, Any, Any, threading.Event], None]  # for the simulation in that place of the call
 
 
 class Simulations:
     """rows: MuJoCo's object, which has what is not here."""
 
-    def __init__(self, rows: Any, model: Any, means: Means, *, persistent: bool) -> None:
-        self._rows, self._means, self.persistent = rows, means, persistent
+    def __init__(self, rows: Any, model: Any, means: Means, fields: frozenset[str], *, persistent: bool) -> None:
+        """fields: of MjData, those that can be bound and recorded."""
+        self._rows, self._means, self._fields, self.persistent = rows, means, fields, persistent
         self._common = copy.copy(model)  # the user's may be changed from now on
         self._given: Any = None  # the models of set_models
         self._own: dict[int, Any] = {}  # models of simulations, once fields are expanded
         self._expanded = False
-        self._datas: dict[int, Any] = {}  # of simulations if persistent, else of threads
+        self._datas: dict[int, tuple[Any, np.ndarray]] = {}  # of simulations if persistent, else of threads
         self._bound: dict[str, np.ndarray] = {}
         self._state, self._warning, self._status = rows.state(), rows.warning(), rows.status()
         self._messages: dict[int, str] = {}  # of the last call, if it was one of ours
@@ -52,8 +53,8 @@ class Simulations:
     def output(self, name: str) -> Any:
         """MuJoCo's buffer of a bound field, which is filled from now on."""
         raw = self._rows.output(name)
-        if raw is not None and name not in self._bound and hasattr(self._some_data, name):
-            value = np.asarray(getattr(self._some_data, name))
+        if raw is not None and name in self._fields:
+            value = np.asarray(getattr(self._data(0)[0], name))
             kind = value.dtype if value.ndim else np.dtype(np.int32)
             self._bound[name] = raw.view(kind).reshape(len(raw), *value.shape)
         return raw
@@ -78,7 +79,7 @@ class Simulations:
 
     def get_data(self, sim: int, data: Any) -> None:
         if self.persistent and sim in self._datas:
-            mujoco().mj_copyData(data, self._common, self._datas[sim])
+            mujoco().mj_copyData(data, self._common, self._datas[sim][0])
         else:
             self._rows.get_data(sim, data)
         if 0 <= sim < len(self._state):
@@ -91,7 +92,7 @@ class Simulations:
         steps = whole("nstep", nstep, 1)
         _check_stage(stage)
 
-        def task(_: int, __: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
+        def task(_: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
             run(stepper, model, data, self._means.solver, Course(data, steps), stop)
             self._compute(stepper, model, data, stage)
 
@@ -100,7 +101,7 @@ class Simulations:
     def forward(self, ids: Any, stage: int) -> int:
         _check_stage(stage)
 
-        def task(_: int, __: int, stepper: Stepper, model: Any, data: Any, ___: threading.Event) -> None:
+        def task(_: int, stepper: Stepper, model: Any, data: Any, __: threading.Event) -> None:
             self._compute(stepper, model, data, stage)
 
         return self._call(ids, task)
@@ -111,7 +112,7 @@ class Simulations:
         failed = self._theirs(ids, self._rows.reset(ids, key, none))
         for sim in self._chosen(ids) if self.persistent else ():
             if sim in self._datas:
-                mujoco().mj_resetData(self._common, self._datas[sim])
+                mujoco().mj_resetData(self._common, self._datas[sim][0])
         return failed if failed or stage == none else self.forward(ids, stage)
 
     def rollout(self, ids: Any, nstep: int, control: Array | None, spec: int, records: Iterable[Any]) -> int:
@@ -119,10 +120,10 @@ class Simulations:
         if control is not None and spec & ~int(mujoco().mjtState.mjSTATE_USER):
             raise InputError(f"control_spec must have bits of mujoco.mjtState.mjSTATE_USER only, got {spec}")
         for name, _, _ in records:
-            if name is not None and self._rows.output(name) is None:
+            if name is not None and name not in self._fields:
                 raise InputError(f"{name} cannot be recorded: its size changes from step to step")
 
-        def task(k: int, _: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
+        def task(k: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
             keep: list[Kept] = [(state if name is None else name, rows[k]) for name, state, rows in records]
             keep = [(what, rows) for what, rows in keep if rows.size]
             course = Course(data, steps, None if control is None else control[k], spec, keep, stops=True)
@@ -133,16 +134,16 @@ class Simulations:
     def _compute(self, stepper: Stepper, model: Any, data: Any, stage: int) -> None:
         """The stages of a forward call up to one; forces come in the last."""
         mj = mujoco()
-        if stage == mj.mjtStage.mjSTAGE_ACC:
+        if stage == int(mj.mjtStage.mjSTAGE_ACC):
             take_step(stepper, model, data, self._means.solver, advance=False)
             return
         energy = int(model.opt.enableflags) & int(mj.mjtEnableBit.mjENBL_ENERGY)
-        if stage >= mj.mjtStage.mjSTAGE_POS:
+        if stage >= int(mj.mjtStage.mjSTAGE_POS):
             mj.mj_fwdPosition(model, data)
             mj.mj_sensorPos(model, data)
             if energy:
                 mj.mj_energyPos(model, data)
-        if stage >= mj.mjtStage.mjSTAGE_VEL:
+        if stage >= int(mj.mjtStage.mjSTAGE_VEL):
             mj.mj_fwdVelocity(model, data)
             mj.mj_sensorVel(model, data)
             if energy:
@@ -156,27 +157,34 @@ class Simulations:
         fixed = self._expanded or isinstance(self._given, list)  # then a simulation stays with its thread
 
         def work(lane: int, stop: threading.Event) -> None:
-            for k in range(lane, len(chosen), threads) if fixed else places:
-                if stop.is_set():
-                    return
-                self._one(k, chosen[k], lane, task, stop)
+            if fixed:
+                for k in range(lane, len(chosen), threads):
+                    model = self._model(chosen[k])
+                    with borrowed(model, self._means.materials, self._means.compliance) as stepper:
+                        self._one(k, chosen[k], lane, stepper, model, task, stop)
+                return
+            model = self._model(0)
+            with borrowed(model, self._means.materials, self._means.compliance, lane) as stepper:
+                for k in places:
+                    self._one(k, chosen[k], lane, stepper, model, task, stop)
 
         share(work, threads if len(chosen) > 1 else 1, self._pool if len(chosen) > 1 else None)
         return int(np.count_nonzero(self._status[chosen]))
 
-    def _one(self, k: int, sim: int, lane: int, task: Task, stop: threading.Event) -> None:
-        model, data = self._model(sim), self._data(sim if self.persistent else lane)
-        shared = model is self._common or model is self._given
+    def _one(
+        self, k: int, sim: int, lane: int, stepper: Stepper, model: Any, task: Task, stop: threading.Event
+    ) -> None:
+        if stop.is_set():
+            return
+        data, warnings = self._data(sim if self.persistent else lane)
         self._status[sim], self._messages[sim] = 0, ""
-        with borrowed(model, self._means.materials, self._means.compliance, lane if shared else 0) as stepper:
-            try:
-                mujoco().mj_setState(model, data, self._state[sim], self._integration)
-                warnings = _warnings(data)
-                warnings[:] = self._warning[sim]
-                task(k, sim, stepper, model, data, stop)
-            except (PliantError, mujoco().FatalError, mujoco().UnexpectedError) as error:
-                self._status[sim], self._messages[sim] = 1, str(error)
-                return
+        try:
+            mujoco().mj_setState(model, data, self._state[sim], self._integration)
+            warnings[:] = self._warning[sim]
+            task(k, stepper, model, data, stop)
+        except (PliantError, mujoco().FatalError, mujoco().UnexpectedError) as error:
+            self._status[sim], self._messages[sim] = 1, str(error)
+            return
         if stop.is_set():
             return  # in the middle of it
         mujoco().mj_getState(model, data, self._state[sim], self._integration)
@@ -197,14 +205,13 @@ class Simulations:
         self._rows.get_model(sim, self._own[sim])
         return self._own[sim]
 
-    def _data(self, key: int) -> Any:
-        if key not in self._datas:
-            self._datas[key] = mujoco().MjData(self._common)
-        return self._datas[key]
-
-    @property
-    def _some_data(self) -> Any:
-        return self._data(0)
+    def _data(self, key: int) -> tuple[Any, np.ndarray]:
+        """With its warnings."""
+        found = self._datas.get(key)
+        if found is None:
+            data = mujoco().MjData(self._common)
+            found = self._datas[key] = data, _warnings(data)
+        return found
 
     def _theirs(self, ids: Any, failed: int) -> int:
         """After a call of MuJoCo's: the messages are its own."""
