@@ -16,7 +16,7 @@ from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, lap, solve_at
-from pliant.systems.mujoco_leave import drop, narrow, write_at
+from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
 from pliant.systems.mujoco_native import (
     collision,
     euler,
@@ -49,7 +49,7 @@ LOOKS: Final = 2  # for contacts and limits that only come within reach by what 
 def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
     """Forces and accelerations at the present state. advance: also the step."""
     fixed = fixed_at(table)
-    return step_at(fixed, table, lift, goal, advance) if is_known(fixed) else OTHERWISE
+    return step_at(fixed, table, lift, goal, advance, True) if is_known(fixed) else OTHERWISE
 
 
 @kernel
@@ -59,8 +59,8 @@ def is_known(fixed: Fixed) -> bool:
 
 
 @kernel
-def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool) -> int:
-    """The same, for a model that `is_known`."""
+def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, whole: bool) -> int:
+    """The same, for a model that `is_known`. whole: forces are left in the data, which a next step does not need."""
     data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
     if used == 0 or 2 * used > arena or not is_finite(table):
@@ -91,7 +91,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool) 
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
-    found = _find(fixed, table, data, lift, goal)
+    found = _find(fixed, table, data, lift, goal, whole)
     if found < SOLVED:
         return found
     last = lap(times, stats.CLOCKED, 0.0)
@@ -106,7 +106,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool) 
 
 
 @kernel(inline=True)
-def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int:
+def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole: bool) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
     rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
@@ -127,6 +127,9 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
             break
     if found == UNUSUAL:
         return UNUSUAL
+    accelerate(table, fixed.step, rows > 0 or fixed.implicit or found == TURNED)
+    if not whole:
+        return found
     drop(table, data, where)
     narrow(table, rows)
     cone = ints(fixed.cone_at, 1)

@@ -28,7 +28,8 @@ WHILE: Final = 0.05  # seconds of a compiled call
 
 # Places in a course: the next step, and how many there are; where the controls lie, how many a step has, and which they
 # are; where the counters of warnings lie, how many they are, and their sum at the start (0 of them: warnings pass).
-NEXT, STEPS, CONTROL, WIDTH, SPEC, WARNINGS, KINDS, WARNED = range(8)
+# Whether forces are left in the data by all the steps, not by the last alone.
+NEXT, STEPS, CONTROL, WIDTH, SPEC, WARNINGS, KINDS, WARNED, WHOLE = range(9)
 # Columns of what is kept: which state, or 0; else where the field lies; to where, and how many bytes a step.
 STATE, SOURCE, TARGET, SIZE = range(4)
 
@@ -49,7 +50,7 @@ class Course:
         stops: bool = False,
     ) -> None:
         """control: (steps, n), of the components `spec`. stops: at MuJoCo's warnings; the rest repeats the last."""
-        self.numbers = np.zeros(WARNED + 1, np.int64)
+        self.numbers = np.zeros(WHOLE + 1, np.int64)
         self.kept = np.zeros((len(keep), 4), np.int64)
         self._data, self._control, self._keep, self._stops = data, control, keep, stops
         self.numbers[STEPS], self.numbers[SPEC] = steps, spec
@@ -57,11 +58,11 @@ class Course:
             self.numbers[CONTROL], self.numbers[WIDTH] = _address(control), control.shape[1]
         if stops:
             counters = data.warning.number
-            self.numbers[WARNINGS:] = _address(counters), len(counters), counters.sum()
+            self.numbers[WARNINGS : WARNED + 1] = _address(counters), len(counters), counters.sum()
         for row, (what, rows) in zip(self.kept, keep, strict=True):
             row[TARGET], row[SIZE] = _address(rows), rows[:1].nbytes
             if isinstance(what, str):
-                row[SOURCE] = _place(data, what)
+                row[SOURCE], self.numbers[WHOLE] = _place(data, what), 1
             else:
                 row[STATE] = what
 
@@ -124,7 +125,8 @@ def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> 
         if course[CONTROL]:
             at = course[CONTROL] + 8 * course[NEXT] * course[WIDTH]
             set_state(fixed.user, data, at, np.int32(course[SPEC]))
-        found = step_at(fixed, table, lift, goal, True)
+        whole = fixed.sensors or course[WHOLE] != 0 or course[NEXT] + 1 == course[STEPS]
+        found = step_at(fixed, table, lift, goal, True, whole)
         if found < SOLVED:
             return found
         for i in range(kept.shape[0]):
