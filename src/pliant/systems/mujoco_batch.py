@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pliant.errors import InputError
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_rollout import Means
 from pliant.systems.mujoco_simulations import Simulations
+from pliant.systems.mujoco_support import check
 
 mujoco()  # is there, and of a version that is known: this file is loaded when the class is first asked for
 from mujoco.batch import DATA_FIELDS  # noqa: E402
@@ -38,6 +40,9 @@ class Batch(_Batch):
         solver: Formulation | None = None,
         compliance: str = "materials",
     ) -> None:
+        means = Means(materials, checked_solver(solver), compliance)
+        if not isinstance(model, mujoco().MjModel):
+            raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
+        check(model)  # with our words, before MuJoCo's
         super().__init__(model, nsim, nthread, False)  # data that are kept are ours
-        means, rows = Means(materials, checked_solver(solver), compliance), self.__dict__["_b"]
-        self._b = Simulations(rows, model, means, DATA_FIELDS, persistent=persistent)
+        self._b = Simulations(self.__dict__["_b"], model, means, DATA_FIELDS, persistent=persistent)
