@@ -267,6 +267,26 @@ def test_options_reach_the_steps():
     assert_state(batch, datas, bound=False)
 
 
+def test_steps_are_counted():
+    batch = started(pile(), 2)
+    batch.step(nstep=3)
+    batch.rollout(4)
+    batch.forward()
+    assert batch.stats.steps == 7 * N and batch.stats.statuses[pliant.Status.SOLVED] == 7 * N
+    assert 0.0 < batch.stats.worst_residual < 1e-6
+
+
+def test_a_model_that_cannot_be_stepped_is_an_error_of_its_simulation():
+    model = pile()
+    batch = started(model, 2)
+    batch.expand("opt.timestep")[2] = -1.0
+    before = batch.state.copy()
+    with pytest.raises(theirs.SimulationError, match="timestep") as caught:
+        batch.step()
+    assert caught.value.ids.tolist() == [2]
+    assert (batch.state != before).any(1).tolist() == [True, True, False, True, True]
+
+
 def test_what_cannot_be_is_refused():
     model = walker()
     batch = started(model)

@@ -14,6 +14,7 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_rollout import Means
 from pliant.systems.mujoco_simulations import Simulations
+from pliant.systems.mujoco_stats import Stats
 from pliant.systems.mujoco_support import check
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class Batch(_Base):
         super().__init__(model, nsim, nthread, False)  # data that are kept are ours
         fields = _theirs().DATA_FIELDS
         self._b = Simulations(self.__dict__["_b"], model, means, fields, persistent=persistent)
+
+    @property
+    def stats(self) -> Stats:
+        """What the steps of all simulations have needed so far, as `pliant.stats` of a data."""
+        found: Stats = self._b.stats()
+        return found
 
 
 def _theirs() -> Any:

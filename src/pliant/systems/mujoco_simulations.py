@@ -21,6 +21,7 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_orders import check_callbacks, whole
 from pliant.systems.mujoco_roll import Course, Kept
 from pliant.systems.mujoco_rollout import Means, run
+from pliant.systems.mujoco_stats import WORST, Stats, stats
 from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import borrowed
 from pliant.systems.mujoco_threads import share
@@ -60,8 +61,9 @@ class Simulations:
         return raw
 
     def expand(self, name: str) -> Any:
-        self._expanded = True
-        return self._rows.expand(name)
+        raw = self._rows.expand(name)
+        self._expanded = self._expanded or raw is not None
+        return raw
 
     def set_const(self, ids: Any) -> int:
         self._expanded = True
@@ -87,6 +89,16 @@ class Simulations:
 
     def error(self, sim: int) -> str:
         return self._messages[sim] if sim in self._messages else str(self._rows.error(sim))
+
+    def stats(self) -> Stats:
+        """Of all the data together."""
+        total = Stats()
+        for data, _ in self._datas.values():
+            one = stats(data)
+            worst = max(total.worst_residual, one.worst_residual)
+            total.totals += one.totals
+            total.totals[WORST] = worst
+        return total
 
     def step(self, ids: Any, nstep: int, stage: int) -> int:
         steps = whole("nstep", nstep, 1)
@@ -159,9 +171,7 @@ class Simulations:
         def work(lane: int, stop: threading.Event) -> None:
             if fixed:
                 for k in range(lane, len(chosen), threads):
-                    model = self._model(chosen[k])
-                    with borrowed(model, self._means.materials, self._means.compliance) as stepper:
-                        self._one(k, chosen[k], lane, stepper, model, task, stop)
+                    self._of_its_own(k, chosen[k], lane, task, stop)
                 return
             model = self._model(0)
             with borrowed(model, self._means.materials, self._means.compliance, lane) as stepper:
@@ -170,6 +180,15 @@ class Simulations:
 
         share(work, threads if len(chosen) > 1 else 1, self._pool if len(chosen) > 1 else None)
         return int(np.count_nonzero(self._status[chosen]))
+
+    def _of_its_own(self, k: int, sim: int, lane: int, task: Task, stop: threading.Event) -> None:
+        """With a model, and so a stepper, that is only the simulation's."""
+        model = self._model(sim)
+        try:
+            with borrowed(model, self._means.materials, self._means.compliance) as stepper:
+                self._one(k, sim, lane, stepper, model, task, stop)
+        except PliantError as error:  # the model cannot be stepped
+            self._status[sim], self._messages[sim] = 1, str(error)
 
     def _one(
         self, k: int, sim: int, lane: int, stepper: Stepper, model: Any, task: Task, stop: threading.Event
