@@ -10,7 +10,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import borrowed
 from pliant.systems.mujoco_threads import share
 
+NONE: Final = 0  # mujoco.mjtStage.mjSTAGE_NONE
 Task = Callable[[int, Stepper, Any, Any, threading.Event], None]  # for the simulation in that place of the call
 
 
@@ -120,12 +121,11 @@ class Simulations:
 
     def reset(self, ids: Any, key: Any, stage: int) -> int:
         _check_stage(stage)
-        none = int(mujoco().mjtStage.mjSTAGE_NONE)
-        failed = self._theirs(ids, self._rows.reset(ids, key, none))
+        failed = self._theirs(ids, self._rows.reset(ids, key, NONE))
         for sim in self._chosen(ids) if self.persistent else ():
             if sim in self._datas:
                 mujoco().mj_resetData(self._common, self._datas[sim][0])
-        return failed if failed or stage == none else self.forward(ids, stage)
+        return failed if failed or stage == NONE else self.forward(ids, stage)
 
     def rollout(self, ids: Any, nstep: int, control: Array | None, spec: int, records: Iterable[Any]) -> int:
         steps, records = whole("nstep", nstep, 1), list(records)
@@ -145,16 +145,17 @@ class Simulations:
 
     def _compute(self, stepper: Stepper, model: Any, data: Any, stage: int) -> None:
         """The stages of a forward call up to one; forces come in the last."""
+        if stage == NONE:
+            return
         mj = mujoco()
         if stage == int(mj.mjtStage.mjSTAGE_ACC):
             take_step(stepper, model, data, self._means.solver, advance=False)
             return
         energy = int(model.opt.enableflags) & int(mj.mjtEnableBit.mjENBL_ENERGY)
-        if stage >= int(mj.mjtStage.mjSTAGE_POS):
-            mj.mj_fwdPosition(model, data)
-            mj.mj_sensorPos(model, data)
-            if energy:
-                mj.mj_energyPos(model, data)
+        mj.mj_fwdPosition(model, data)
+        mj.mj_sensorPos(model, data)
+        if energy:
+            mj.mj_energyPos(model, data)
         if stage >= int(mj.mjtStage.mjSTAGE_VEL):
             mj.mj_fwdVelocity(model, data)
             mj.mj_sensorVel(model, data)
@@ -247,5 +248,5 @@ def _warnings(data: Any) -> np.ndarray:
 
 def _check_stage(stage: int) -> None:
     known = mujoco().mjtStage
-    if not int(known.mjSTAGE_NONE) <= stage <= int(known.mjSTAGE_ACC):
+    if not NONE <= stage <= int(known.mjSTAGE_ACC):
         raise InputError(f"stage must be one of mujoco.mjtStage, got {stage}")
