@@ -27,6 +27,13 @@ def test_the_gripper_holds_without_slipping(printed):
     assert re.findall(r"presses (\S+) N, holds (\S+) N", ours) == [("20.000", "4.905")] * 2
 
 
+def test_humanoids_go_together(printed):
+    pytest.importorskip("gymnasium")
+    said = printed("vector_humanoid.py")
+    assert int(re.findall(r"(\d+) falls", said)[0]) > 0
+    assert int(re.findall(r"(\d+) steps per second", said)[0]) > 100
+
+
 def test_the_pad_carries_what_presses_it(printed, monkeypatch, tmp_path):
     monkeypatch.setattr("sys.argv", ["pressure_map.py", str(tmp_path / "map.png")])
     said = printed("pressure_map.py")

@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
+    from pliant.systems.mujoco_batch import Batch
     from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
     from pliant.systems.mujoco_contacts import contacts, pressure
     from pliant.systems.mujoco_patch import patch_mujoco
+    from pliant.systems.mujoco_rollout import rollout
     from pliant.systems.mujoco_stats import stats
     from pliant.systems.mujoco_system import MujocoSystem, load
     from pliant.trajectory import Trajectory
 
 # name -> module that defines it.
 _HOME = {
+    "Batch": "systems.mujoco_batch",
     "Bilateral": "constraints",
     "Clipped": "constraints",
     "Contact": "constraints",
@@ -66,6 +69,7 @@ _HOME = {
     "mj_step2": "systems.mujoco_calls",
     "patch_mujoco": "systems.mujoco_patch",
     "pressure": "systems.mujoco_contacts",
+    "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
     "solve": "solvers.driver",
     "stats": "systems.mujoco_stats",
@@ -74,6 +78,7 @@ _HOME = {
 
 __all__ = [
     "DEFAULT_MATERIAL",
+    "Batch",
     "Bilateral",
     "Clipped",
     "Contact",
@@ -106,6 +111,7 @@ __all__ = [
     "mj_step2",
     "patch_mujoco",
     "pressure",
+    "rollout",
     "simulate",
     "solve",
     "stats",

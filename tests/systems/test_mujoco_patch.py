@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -220,3 +222,20 @@ def test_the_control_suite_runs():
                 assert untouched(data), domain
         assert pliant.stats(data).steps > 0, domain
     assert len(seen) > 8
+
+
+FIRST = """
+import mujoco, pliant
+with pliant.patch_mujoco():
+    model = mujoco.MjModel.from_xml_string('<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>')
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mujoco.mj_step(model, data, nstep=3)
+print(pliant.stats(data).steps)
+"""
+
+
+def test_the_first_use_of_pliant_in_a_process():
+    """What looks at MuJoCo's memory then is not to be led back to us."""
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["3"], done.stderr

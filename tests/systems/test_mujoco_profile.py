@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.cli import main
-from pliant.systems.mujoco_otherwise import HARD, MANY
+from pliant.systems.mujoco_otherwise import HARD
 from pliant.systems.mujoco_profile import CONTACTS, FACTORIZATIONS, ITERATIONS, ROWS, TIME, WORDS, Profile
 from pliant.systems.mujoco_run import run
 from tests.support.models import body, build, hinge, start
@@ -98,7 +98,7 @@ def test_many_rows_and_a_bounce():
     model = build(boxes, floor=True, option=OPTION)
     data = start(model)
     pliant.mj_step(model, data, 20)
-    assert pliant.stats(data).through_arrays[MANY] >= 19  # the first has to make room
+    assert data.nefc > 80 and not pliant.stats(data).through_arrays
     model = build(body('size=".1" mass="1"', "0 0 1"), floor=True, option=OPTION)
     data = start(model)
     pliant.mj_step(model, data, 50, materials={"geom:*": pliant.Material(1e9, restitution=0.5)})

@@ -11,8 +11,8 @@ from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
-from pliant.solvers.apart import solve_one
 from pliant.solvers.answer import contact_states, judge, next_stretch
+from pliant.solvers.apart import solve_one
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (

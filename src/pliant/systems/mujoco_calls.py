@@ -14,17 +14,15 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_answer import SOLVED
 from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_kept import Kept
-from pliant.systems.mujoco_laws import Substance, checked
+from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_otherwise import reason
+from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper, check_finite
+from pliant.systems.mujoco_steppers import stepper_of
 
 _log = logging.getLogger("pliant")
-
-
-_steppers: Kept[dict[Any, Stepper]] = Kept()
 
 
 def mj_step(
@@ -43,10 +41,15 @@ def mj_step(
     default, or `Convex()`. compliance: "materials", or "model" for the springs that the model's solref stands
     for.
     """
-    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
-    for _ in range(_count(nstep)):
+    stepper, solver, count = stepper_of(model, materials, compliance), checked_solver(solver), _count(nstep)
+    if count == 1:
         with stepper.lock:
             take_step(stepper, model, data, solver)
+    elif count:
+        course = Course(data, count)
+        while not course.is_over:
+            with stepper.lock:
+                take_steps(stepper, model, data, solver, course)
 
 
 def mj_step1(model: Any, data: Any) -> None:
@@ -66,7 +69,7 @@ def mj_step2(
     compliance: str = "materials",
 ) -> None:
     """mujoco.mj_step2 with our constraint forces: all that comes after the controls are set."""
-    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
+    stepper, solver = stepper_of(model, materials, compliance), checked_solver(solver)
     with stepper.lock:
         take_step(stepper, model, data, solver, control=False)
 
@@ -80,37 +83,47 @@ def mj_forward(
     compliance: str = "materials",
 ) -> None:
     """mujoco.mj_forward with our constraint forces at the present state; nothing is advanced."""
-    stepper, solver = _stepper(model, materials, compliance), _checked(solver)
+    stepper, solver = stepper_of(model, materials, compliance), checked_solver(solver)
     with stepper.lock:
         take_step(stepper, model, data, solver, advance=False)
-
-
-def _stepper(model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> Stepper:
-    known = _steppers.get(model)
-    if known is None:
-        if not isinstance(model, mujoco().MjModel):
-            raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
-        known = _steppers.of(model, dict)
-    try:
-        found = known.get(compliance if materials is None else (compliance, *materials.items()))
-    except (AttributeError, TypeError):  # neither a mapping nor values that are ours: `checked` says so
-        found = None
-    if found is None:
-        key = compliance if materials is None else (compliance, *checked(materials).items())
-        found = known[key] = Stepper(model, materials, compliance)
-    return found
 
 
 def take_step(
     stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, advance: bool = True
 ) -> None:
     """A step, or only its forces: in one compiled call, or through MuJoCo's arrays."""
-    found = stepper.go_directly(model, data, solver, advance=advance)
+    found = stepper.go_directly(data, solver, advance=advance)
     if found == OTHERWISE:
         stepper.refresh(model, data)
-        found = stepper.go_directly(model, data, solver, advance=advance)
-    if found >= SOLVED:
-        return
+        found = stepper.go_directly(data, solver, advance=advance)
+    if found < SOLVED:
+        _take_slowly(stepper, model, data, solver, found, control=control, advance=advance)
+
+
+def take_steps(stepper: Stepper, model: Any, data: Any, solver: Formulation, course: Course) -> None:
+    """Steps of a course for a while: compiled as far as they are usual, then one that is not."""
+    found = stepper.go_directly(data, solver, course=course)
+    if found == OTHERWISE:
+        course.set_control(model)  # may be what is to be refused
+        stepper.refresh(model, data)
+        found = stepper.go_directly(data, solver, course=course)
+    if found < SOLVED:
+        course.set_control(model)
+        _take_slowly(stepper, model, data, solver, found)
+        course.keep(model)
+
+
+def _take_slowly(
+    stepper: Stepper,
+    model: Any,
+    data: Any,
+    solver: Formulation,
+    found: int,
+    *,
+    control: bool = True,
+    advance: bool = True,
+) -> None:
+    """Through MuJoCo's arrays, after compiled code has found that it is not for it."""
     why = reason(stepper.special, data, solver, found)
     answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status.
@@ -125,7 +138,8 @@ def take_step(
     stepper.advance(model, data)
 
 
-def _checked(solver: Formulation | None) -> Formulation:
+def checked_solver(solver: Formulation | None) -> Formulation:
+    """The default one for None."""
     if solver is None:
         return DEFAULT
     if not isinstance(solver, Formulation):

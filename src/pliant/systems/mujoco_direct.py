@@ -1,4 +1,4 @@
-"""The usual step in one compiled call: `forward_at`, and `mj_Euler` after it.
+"""The usual step in one compiled call: `forward_at`.
 
 It does what `Stepper.evaluate`, `assemble`, `solve` and `_write` do, with the same kernels and the same functions of
 MuJoCo, and reads and writes MuJoCo's memory where it lies. Whatever is not usual is left to those.
@@ -16,7 +16,7 @@ from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, lap, solve_at
-from pliant.systems.mujoco_leave import drop, narrow, write_at
+from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
 from pliant.systems.mujoco_native import (
     collision,
     euler,
@@ -25,6 +25,7 @@ from pliant.systems.mujoco_native import (
     fwd_actuation,
     fwd_kinematics,
     fwd_velocity,
+    integrate_pos,
     island,
     make_constraint,
     make_m,
@@ -37,7 +38,7 @@ from pliant.systems.mujoco_native import (
     solve_m,
     transmission,
 )
-from pliant.systems.mujoco_site import Fixed, fixed_at, numbers
+from pliant.systems.mujoco_site import Fixed, fixed_at, numbers, wholes
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
@@ -46,13 +47,23 @@ LOOKS: Final = 2  # for contacts and limits that only come within reach by what 
 
 @kernel
 def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
-    """Forces and accelerations at the present state. advance: also the step, unless bodies turn."""
-    fixed, data, room = fixed_at(table), table[site.BASE], table[site.ROOM]
-    where, model, twin = fixed.where, fixed.user, fixed.own
+    """Forces and accelerations at the present state. advance: also the step."""
+    fixed = fixed_at(table)
+    return step_at(fixed, table, lift, goal, advance, True) if is_known(fixed) else OTHERWISE
+
+
+@kernel
+def is_known(fixed: Fixed) -> bool:
+    """Whether the model is as it was, and no callback is set."""
+    return not _has_callbacks(fixed.callbacks) and are_same(fixed.pairs)
+
+
+@kernel
+def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, whole: bool) -> int:
+    """The same, for a model that `is_known`. whole: forces are left in the data, which a next step does not need."""
+    data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
-    if used == 0 or 2 * used > arena or _has_callbacks(fixed.callbacks):
-        return OTHERWISE
-    if not are_same(fixed.pairs) or not is_finite(table):
+    if used == 0 or 2 * used > arena or not is_finite(table):
         return OTHERWISE
     times = numbers(table, site.TIMES)
     last = lap(times, stats.CLOCKED, 0.0)
@@ -80,7 +91,7 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
-    found = _find(fixed, table, data, lift, goal)
+    found = _find(fixed, table, data, lift, goal, whole)
     if found < SOLVED:
         return found
     last = lap(times, stats.CLOCKED, 0.0)
@@ -89,14 +100,13 @@ def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
         sensor_acc(model, data)
     if advance:
         _count(table)
-        if found == SOLVED:
-            euler(twin, data)
+        _advance(fixed, table, data, found == TURNED)
     lap(times, stats.KINEMATICS, last)
     return found
 
 
 @kernel(inline=True)
-def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int:
+def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole: bool) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
     rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
@@ -117,6 +127,9 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
             break
     if found == UNUSUAL:
         return UNUSUAL
+    accelerate(table, fixed.step, rows > 0 or fixed.implicit or found == TURNED)
+    if not whole:
+        return found
     drop(table, data, where)
     narrow(table, rows)
     cone = ints(fixed.cone_at, 1)
@@ -133,6 +146,25 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float) -> int
         solve_m(model, data, table[2 * site.QACC_SMOOTH], table[2 * site.SMOOTH], np.int32(1))
     lap(numbers(table, site.TIMES), stats.ASSEMBLY, last)
     return found
+
+
+@kernel
+def _advance(fixed: Fixed, table: Ints, data: int, turned: bool) -> None:
+    """As `Stepper.advance` does."""
+    if not turned:
+        euler(fixed.own, data)
+        return
+    before, average, places = numbers(table, site.BEFORE), numbers(table, site.AVERAGE), wholes(table, site.PLACES)
+    qpos, qvel, shift = numbers(table, site.QPOS), numbers(table, site.QVEL), numbers(table, site.SHIFT)
+    for i in range(qpos.size):
+        before[i] = qpos[i]
+    euler(fixed.own, data)
+    for j in range(qvel.size):
+        average[j] = qvel[j] + shift[j]
+    integrate_pos(fixed.own, table[2 * site.BEFORE], table[2 * site.AVERAGE], fixed.step)
+    for at in places:
+        for i in range(at, at + 7):
+            qpos[i] = before[i]
 
 
 @kernel

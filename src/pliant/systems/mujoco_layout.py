@@ -83,7 +83,7 @@ def _difference(found: Ints) -> str:
     mj = mujoco()
     model = mj.MjModel.from_xml_string(PROBE)
     data = mj.MjData(model)
-    mj.mj_forward(model, data)
+    mj._functions.mj_forward(model, data)  # its own, also while mujoco.mj_forward is ours
     base = data._address
     mj.mj_energyPos(model, data)
     mj.mj_rnePostConstraint(model, data)

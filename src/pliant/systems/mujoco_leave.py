@@ -57,10 +57,19 @@ def narrow(table: Ints, rows: int) -> None:
 
 
 @kernel
+def accelerate(table: Ints, h: float, pushed: bool) -> None:
+    """Accelerations, from the velocities found. pushed: not by smooth forces alone."""
+    v1, v0 = numbers(table, site.VELOCITY), numbers(table, site.QVEL)
+    qacc, smooth = numbers(table, site.QACC), numbers(table, site.QACC_SMOOTH)
+    for j in range(v0.size):
+        qacc[j] = (v1[j] - v0[j]) / h if pushed else smooth[j]
+
+
+@kernel
 def write_at(table: Ints, base: int, where: Ints, h: float, rows: int, implicit: bool, turned: bool) -> None:
-    """Forces and accelerations into the data, after MuJoCo has made the user's rows. rows: how many were solved."""
+    """Forces into the data, after MuJoCo has made the user's rows. rows: how many were solved."""
     v1, v0, push = numbers(table, site.VELOCITY), numbers(table, site.QVEL), numbers(table, site.PUSH)
-    qacc, smooth, bias = numbers(table, site.QACC), numbers(table, site.SMOOTH), numbers(table, site.BIAS)
+    smooth, bias = numbers(table, site.SMOOTH), numbers(table, site.BIAS)
     spring, damper, passive = numbers(table, site.SPRING), numbers(table, site.DAMPER), numbers(table, site.PASSIVE)
     K, D, total = numbers(table, site.STIFFNESS), numbers(table, site.DAMPING), numbers(table, site.CONSTRAINT)
     for j in range(v0.size):
@@ -74,7 +83,6 @@ def write_at(table: Ints, base: int, where: Ints, h: float, rows: int, implicit:
             damper[j] += loss
             passive[j] += gain + loss
             smooth[j] += gain + loss
-        qacc[j] = (v1[j] - v0[j]) / h if rows or implicit or turned else numbers(table, site.QACC_SMOOTH)[j]
     m = ints(base + where[layout.NEFC], 1)[0]
     if rows == 0 or m == 0:
         return

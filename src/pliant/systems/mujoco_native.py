@@ -35,6 +35,8 @@ fwd_acceleration, euler = _declare("mj_fwdAcceleration"), _declare("mj_Euler")
 sensor_pos, sensor_vel, sensor_acc = _declare("mj_sensorPos"), _declare("mj_sensorVel"), _declare("mj_sensorAcc")
 clock = types.ExternalFunction("pliant_clock", types.float64())  # MuJoCo's own [s]
 mul_jac_t_vec, solve_m = _declare("mj_mulJacTVec", 4), _declare("mj_solveM", 4, types.int32)
+integrate_pos = _declare("mj_integratePos", 3, types.float64)
+get_state, set_state = _declare("mj_getState", 3, types.int32), _declare("mj_setState", 3, types.int32)
 
 
 def library_files() -> list[Path]:

@@ -7,12 +7,10 @@ from typing import Any, Final
 
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import MOST
 from pliant.systems.mujoco_answer import UNUSUAL
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import callbacks_set, library
 
-MANY: Final = f"more than {MOST} rows"
 HARD: Final = "hard to solve, a bounce, or a long way"
 
 
@@ -27,8 +25,8 @@ def reason(special: Sequence[str], data: Any, solver: Formulation, found: int) -
         return f"the model has {', '.join(special)}"
     if not takes_quick(solver):
         return f"the solver is {type(solver).__name__}"
-    if found == UNUSUAL:  # of its rows those count that are near, so that many need not be the cause
-        return MANY if data.nefc > MOST else HARD
+    if found == UNUSUAL:
+        return HARD
     called = callbacks_set(callbacks)
     if called:
         return f"callbacks are set: {', '.join(called)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Any
 
 from pliant.errors import PliantError
 from pliant.solvers.formulation import Formulation
-from pliant.systems import mujoco_calls
+from pliant.systems import mujoco_calls, mujoco_rollout
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
 
@@ -19,10 +20,9 @@ _patches: list[Patch] = []
 class Patch:
     """Open from the start; closes at the end of a `with`, or by `close`."""
 
-    def __init__(self, replacements: Mapping[str, Callable[..., Any]]) -> None:
-        rollout = importlib.import_module("mujoco.rollout")
+    def __init__(self, replacements: Mapping[str, Callable[..., Any]], rollout: Callable[..., Any]) -> None:
         places = [(mujoco(), name, function) for name, function in replacements.items()]
-        places.append((rollout, "rollout", _no_rollout))
+        places.append((importlib.import_module("mujoco.rollout"), "rollout", rollout))
         self._before = [(place, name, getattr(place, name)) for place, name, _ in places]
         for place, name, function in places:
             setattr(place, name, function)
@@ -47,23 +47,17 @@ class Patch:
         self.close()
 
 
-def _no_rollout(*_: Any, **__: Any) -> None:
-    raise PliantError(
-        "mujoco.rollout.rollout steps with MuJoCo's own forces, which patch_mujoco does not allow: step each state "
-        "with mujoco.mj_step, which is ours, or close the patch"
-    )
-
-
 def patch_mujoco(
     *,
     materials: Mapping[str, Substance] | None = None,
     solver: Formulation | None = None,
     compliance: str = "materials",
 ) -> Patch:
-    """mujoco.mj_step, mj_step1, mj_step2, mj_forward are ours until it closes: at the end of a `with`, or by `close()`.
+    """mujoco.mj_step, mj_step1, mj_step2, mj_forward and mujoco.rollout.rollout are ours until it closes: at the end of
+    a `with`, or by `close()`.
 
-    What code has taken by `from mujoco import mj_step` before is not reached; mujoco.rollout.rollout raises. Options as
-    of `mj_step`.
+    What code has taken by `from mujoco import mj_step` before is not reached, nor are mujoco.rollout.Rollout and
+    mujoco.batch.Batch: `rollout` and `Batch` are ours. Options as of `mj_step`.
     """
     options: dict[str, Any] = {"materials": materials, "solver": solver, "compliance": compliance}
 
@@ -80,4 +74,5 @@ def patch_mujoco(
     def mj_forward(m: Any, d: Any) -> None:
         mujoco_calls.mj_forward(m, d, **options)
 
-    return Patch({function.__name__: function for function in (mj_step, mj_step1, mj_step2, mj_forward)})
+    rollout = functools.partial(mujoco_rollout.rollout, **options)
+    return Patch({function.__name__: function for function in (mj_step, mj_step1, mj_step2, mj_forward)}, rollout)

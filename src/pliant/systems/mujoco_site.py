@@ -33,10 +33,10 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS, TOTALS, TIMES,
-) = range(STEP, STEP + 17)  # fmt: skip
+    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE,
+) = range(STEP, STEP + 20)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 17
+ENTRIES: Final = STEP + 20
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
 
 DATA_NAMES: Final = (
@@ -73,17 +73,18 @@ class Site:
         """stepper: the arrays of the groups from TREE to JOINTS."""
         self.table = np.zeros(OWN + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:10]
-        self._velocity, self.shift, self._tally = np.zeros(model.nv), np.zeros(model.nv), np.zeros(3)
-        push, reals = np.zeros(model.nv), np.array(fixed[:2])
-        self._kept = (*stepper, fixed, push, reals)
+        velocity, push, shift, average = (np.zeros(model.nv) for _ in range(4))
+        tally, reals, before = np.zeros(3), np.array(fixed[:2]), np.zeros(model.nq)
+        places = model.jnt_qposadr[model.dof_jntid[stepper[BODIES + 1]]].astype(np.int64)  # of bodies that turn
         entries = [*stepper, *(getattr(model, name) for name in MODEL_NAMES)]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
         entries += [getattr(data, name) for name in DATA_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
         counted = stats(data)
-        last: list[Any] = [self._velocity, push, self.shift, self._tally, *fixed[10:], reals]
-        last += [counted.totals, counted.times]
+        last: list[Any] = [velocity, push, shift, tally, *fixed[10:], reals, counted.totals, counted.times]
+        last += [places, before, average]
+        self._kept = (*stepper, *last)
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)

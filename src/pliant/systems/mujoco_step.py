@@ -18,7 +18,6 @@ from pliant.inputs import Array
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
-from pliant.systems.mujoco_answer import TURNED
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
@@ -31,6 +30,7 @@ from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
+from pliant.systems.mujoco_roll import Course, roll_at
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -54,13 +54,26 @@ def check_finite(data: Any) -> None:
             )
 
 
+def check_belongs(model: Any, data: Any) -> None:
+    """Raise InputError for data that are none of the model's."""
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    if data.signature != model.signature or len(data.qpos) != model.nq:
+        raise InputError(
+            "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
+        )
+
+
 class Stepper:
     """What belongs to a model, kept from step to step, and its steps."""
 
-    def __init__(self, model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> None:
+    def __init__(
+        self, model: Any, materials: Mapping[str, Substance] | None, compliance: str, *, says: bool = True
+    ) -> None:
+        """says: log which settings of the model have no effect."""
         check(model)
         self.lock = threading.RLock()  # one step at a time: what belongs to the model is written to in each
-        self.ignored = say_ignored(model, compliance)
+        self.ignored = say_ignored(model, compliance) if says else []
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
@@ -114,18 +127,14 @@ class Stepper:
             check(model)
             self._derive(model)
             self._behind = False
-        if not isinstance(data, mujoco().MjData):
-            raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
-        if data.signature != model.signature or len(data.qpos) != model.nq:
-            raise InputError(
-                "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
-            )
+        check_belongs(model, data)
         check_finite(data)
         if self._fixed is not None:
             fixed = self._fixed
-            self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._twin.model, data))
+            site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._twin.model, data))
             if not data.maxuse_arena:  # how much a step takes, before it is taken where nothing may be missing
                 mujoco().mj_fwdPosition(self._twin.model, data)
+            site.make_room(2 * max(data.nefc, data.ncon))
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """In the order of the groups of `mujoco_site`."""
@@ -155,18 +164,19 @@ class Stepper:
         times[:CLOCKED] += times[CLOCKED] * np.array([before - collided, collided, assembly + after, solved])
         return answer
 
-    def go_directly(self, model: Any, data: Any, solver: Formulation, *, advance: bool) -> int:
-        """The usual step, or only its forces. OTHERWISE: it is not known to be one, `refresh` may help; UNUSUAL: it is
-        none. Nothing has changed then but what follows from the state."""
+    def go_directly(self, data: Any, solver: Formulation, *, advance: bool = True, course: Course | None = None) -> int:
+        """The usual step, or only its forces, or the steps of a course as far as they are usual. OTHERWISE: the next is
+        not known to be one, `refresh` may help; UNUSUAL: it is none. Nothing has changed then but what follows from the
+        state."""
         site = self._sites.get(data)
         if site is None or not takes_quick(solver):
             return OTHERWISE
-        found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+        if course is None:
+            found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+        else:
+            found = int(roll_at(site.table, course.numbers, course.kept, solver.lift, QUICK * solver.tolerance))
         if found == OTHERWISE:
             site.make_room(2 * max(data.nefc, data.ncon))
-        elif advance and found == TURNED:
-            self._shift = site.shift
-            self.advance(model, data)
         return found
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:
