@@ -34,6 +34,8 @@ def solve_apart(
         return solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     velocity_island, row_island, count = find_islands(flat)
     v_ptr, velocities = members(velocity_island, count)
+    if count == 1 and 2 * velocities.size > velocity.size:
+        return solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     r_ptr, rows = members(row_island, count)
     local, some = np.empty(velocity.size, np.int64), np.zeros(3)
     for k in range(count):

@@ -1,4 +1,4 @@
-"""The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities.
+"""The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities, or in the forces.
 
 Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. Laws cut at
 another scale decide otherwise on the way, and have the same answers: the scales take turns until one of them is there.
@@ -9,6 +9,15 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array
+from pliant.solvers.coupling import (
+    Coupling,
+    find_force_pattern,
+    find_trees,
+    force_direction,
+    is_better,
+    make_coupling,
+    no_coupling,
+)
 from pliant.solvers.force_steps import cut
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
@@ -27,7 +36,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.linear import direction, factorize
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.predict import predict
+from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY, SHARP
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
@@ -47,12 +56,22 @@ def large(
 ) -> bool:  # fmt: skip
     """As `quick`."""
     rows, diagonal = make_rows(flat, inertia), np.arange(velocity.size + 1)
-    pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
+    tree, ptr, row = find_trees(rows, inertia)
+    by_forces = is_better(tree, ptr, rows)
+    if by_forces:
+        coupling = make_coupling(rows, tree, ptr, row)
+        pattern = find_force_pattern(coupling)
+    else:
+        coupling = no_coupling()
+        pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
     island = make_island(inertia, rows, pattern, flat.velocity, push, lift, 1.0 * STEPS, NEARLY)
     if island.motion.tally[LINEAR] != 0.0:
         return False
-    predict(island, flat.velocity, guess, force)
-    _newton(island, force)
+    if by_forces:
+        _predict(island, coupling, flat.velocity, guess, force)
+    else:
+        predict(island, flat.velocity, guess, force)
+    _newton(island, coupling, force)
     finish(island, force)
     copy(island.motion.v, velocity)
     done = island.motion.tally
@@ -61,10 +80,30 @@ def large(
 
 
 @kernel
-def _newton(island: Island, force: Array) -> None:
+def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force: Array) -> None:
+    """`predict`, with the forces as unknowns."""
+    rows, motion = island.rows, island.motion
+    free, p, missed, df = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4]
+    law_forces(rows, v0, guess, free, p, force)
+    linearise_blocks(rows, force, p, island.lift, island.system)
+    whitened_impulse(rows, force, motion.x)
+    rates(rows, motion.x, missed)
+    for i in range(force.size):
+        missed[i] += free[i] - p[i]
+    motion.tally[FACTORIZATIONS] += 1
+    motion.tally[ITERATIONS] += 1
+    if not force_direction(rows, coupling, island.pattern, island.system, missed, df):
+        clear(force)
+        return
+    for i in range(force.size):
+        force[i] += df[i]
+
+
+@kernel
+def _newton(island: Island, coupling: Coupling, force: Array) -> None:
     """From `force`, in place; the best forces are left in island.motion.best."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
-    tally, x = motion.tally, motion.x
+    tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
     for k in range(STEPS):
@@ -73,12 +112,17 @@ def _newton(island: Island, force: Array) -> None:
         if k >= FIRST and (k - FIRST) % EACH == 0:
             there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
         linearise_blocks(there, force, p, lift, system)
-        if not factorize(rows, island.pattern, system, LEAST):
-            return
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
-        clear(x)
-        direction(rows, island.pattern, system, x, df)
+        if coupling.home.size:
+            found = force_direction(rows, coupling, island.pattern, system, nothing, df)
+        else:
+            found = factorize(rows, island.pattern, system, LEAST)
+            if found:
+                clear(x)
+                direction(rows, island.pattern, system, x, df)
+        if not found:
+            return
         step = 1.0
         if residual > FAR:
             whitened_impulse(rows, df, x)
