@@ -2,6 +2,7 @@
 
 Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. Laws cut at
 another scale decide otherwise on the way, and have the same answers: the scales take turns until one of them is there.
+Sweeps over the blocks bring it near.
 """
 
 import numpy as np
@@ -40,6 +41,7 @@ from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY, SHARP
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
+from pliant.solvers.sweeps import sweep
 from pliant.solvers.symbolic import find_pattern
 from pliant.solvers.whiten import Inertia
 
@@ -47,6 +49,8 @@ STEPS = 98  # of Newton; what needs more is left to the other ways
 FIRST, EACH = 10, 8  # with the laws as they are, and then with each cut
 CUTS = 1.0, 0.1, 0.01  # times 1 / (h a), where the laws are cut into pieces
 FAR = 1e-6  # a residual below which steps are whole
+FEW, SWEEPS = 20, 300  # sweeps before Newton, where it starts from afar, and before it starts again
+ROUGH = 1e-3  # a residual that is afar
 
 
 @kernel
@@ -72,6 +76,10 @@ def large(
     else:
         predict(island, flat.velocity, guess, force)
     _newton(island, coupling, force)
+    if not island.motion.tally[RESIDUAL] < NEARLY:
+        copy(island.motion.best, force)
+        sweep(island, SWEEPS, force)
+        _newton(island, coupling, force)
     finish(island, force)
     copy(island.motion.v, velocity)
     done = island.motion.tally
@@ -106,6 +114,9 @@ def _newton(island: Island, coupling: Coupling, force: Array) -> None:
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
+    if residual > ROUGH:
+        sweep(island, FEW, force)
+        residual = settle(rows, island.inertia, motion, lift, force)
     for k in range(STEPS):
         if residual <= SHARP or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return

@@ -88,18 +88,26 @@ def tangent_residual(law: Array, h: float, lo: int, hi: int, force: Array, p: Ar
 @kernel
 def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: System) -> None:
     """B dlambda + C (G dv) = k for every block, from the pieces of the natural map that are active at (force, p)."""
-    law, h, B, C, k = rows.law, rows.step, system.B, system.C, system.k
     z, t = np.empty(8), np.empty(8)
     for b in range(rows.block_ptr.size - 1):
-        lo, hi, q = rows.block_ptr[b], rows.block_ptr[b + 1], rows.square_ptr[b]
-        n = hi - lo
-        for e in range(q, q + n * n):
-            B[e] = 0.0
-            C[e] = 0.0
-        if n == 1:
-            _linear_scalar(law, h, lo, force[lo], p[lo], q, B, C, k)
-        elif n > 1:
-            _linear_contact(law, h, lo, n, force, p, lift, q, B, C, k, z, t)
+        linearise_block(rows, b, force, p, lift, system, z, t)
+
+
+@kernel
+def linearise_block(
+    rows: Rows, b: int, force: Array, p: Array, lift: float, system: System, z: Array, t: Array
+) -> None:
+    """One of them; z, t: to work with."""
+    law, h, B, C, k = rows.law, rows.step, system.B, system.C, system.k
+    lo, q = rows.block_ptr[b], rows.square_ptr[b]
+    n = rows.block_ptr[b + 1] - lo
+    for e in range(q, q + n * n):
+        B[e] = 0.0
+        C[e] = 0.0
+    if n == 1:
+        _linear_scalar(law, h, lo, force[lo], p[lo], q, B, C, k)
+    elif n > 1:
+        _linear_contact(law, h, lo, n, force, p, lift, q, B, C, k, z, t)
 
 
 @kernel
