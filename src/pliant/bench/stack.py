@@ -26,7 +26,9 @@ def run(quick: bool, progress: Progress) -> Measured:
     for count in FEW if quick else COUNTS:
         progress(f"stack: {count} spheres")
         entrants = {
-            peer.name: Entrant(peer, stack(count, STEP), round(DURATION / STEP), patience=BRIEF if quick else PATIENCE, each=10)
+            peer.name: Entrant(
+                peer, stack(count, STEP), round(DURATION / STEP), patience=BRIEF if quick else PATIENCE, each=10
+            )
             for peer in (ours(HARD), *others)
         }
         timings = race(

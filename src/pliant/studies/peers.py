@@ -132,10 +132,10 @@ def stiffen(spec: Any, time_constant: float, impratio: float) -> None:
 
 def mujoco_peers(stiffness: float) -> list[Peer]:
     """MuJoCo's own step, as `mujoco_settings` say."""
-    return [_peer(setting) for setting in mujoco_settings(stiffness)]
+    return [peer_of(setting) for setting in mujoco_settings(stiffness)]
 
 
-def _peer(setting: Setting) -> Peer:
+def peer_of(setting: Setting) -> Peer:
     return Peer(setting.name, setting.words, lambda xml: Stepped(read_spec(xml), steps_of_mujoco, setting.change))
 
 
