@@ -180,7 +180,12 @@ def test_a_pose_and_another():
         np.array([[-1.0, 0, 0, 0], [np.sqrt(0.5), np.sqrt(0.5), 0, 0]]),
     )
     assert answer.apart(here, there) == pytest.approx((5.0, 90.0))
-    assert answer.apart(here, (np.full((2, 3), np.nan), here[1])) == (np.inf, 0.0)
+    lost = np.full((2, 3), np.nan), here[1]
+    assert answer.apart(here, lost) == (np.inf, 0.0)
+    pile, box = answer_scenes.SCENES["pile of 8"], answer_scenes.SCENES["dropped box"]
+    assert answer.wrong_by(pile, here, there) == pytest.approx((2.5, 0.0))  # of the centre
+    assert answer.wrong_by(pile, here, lost) == (np.inf, 0.0)
+    assert answer.wrong_by(box, here, there) == answer.apart(here, there)
 
 
 def test_a_right_answer_is_no_luck():
