@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,15 @@ def state_of(model: Any, data: Any) -> Array:
 
 
 def step_lap(runner: Stepped, state: Array, controls: Array) -> float:
-    """Seconds per step, a call for each."""
+    """Seconds of the processor per step, a call for each."""
     model, data = runner.model, runner.data
     mujoco().mj_resetData(model, data)  # its warnings too
     mujoco().mj_setState(model, data, state, mujoco().mjtState.mjSTATE_INTEGRATION)
-    begin = perf_counter()
+    begin = process_time()
     for control in controls:
         data.ctrl[:] = control
         runner.step(1)
-    seconds = perf_counter() - begin
+    seconds = process_time() - begin
     check(runner)
     return seconds / len(controls)
 
@@ -55,7 +55,8 @@ def physics_state(model: Any, state: Array) -> Array:
 
 
 def rollout_lap(rollout: Callable[..., Any], model: Any, datas: list[Any], states: Array, controls: Array) -> float:
-    """Seconds per step of each state. datas: one per thread. states (n, size); controls (n or 1, steps, nu)."""
+    """Seconds on the wall per step of each state, as threads share the work. datas: one per thread. states (n, size);
+    controls (n or 1, steps, nu)."""
     nstep = controls.shape[1]
     given = controls if model.nu else None
     begin = perf_counter()

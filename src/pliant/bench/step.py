@@ -90,7 +90,9 @@ def _robot(name: str, field: dict[str, Stepped], rounds: int, measured: Measured
         )
         _keep(name, case, timings, field[OURS], measured)
         if hasattr(pliant, "rollout"):
-            _rollout(case, field, state, controls, rounds, measured)
+            _rollout(
+                case, {key: field[key] for key in field if not timings[key].why}, state, controls, rounds, measured
+            )
 
 
 def _rollout(
