@@ -104,7 +104,7 @@ def test_another_machine_is_said(tmp_path, capsys, monkeypatch):
 def ball(monkeypatch):
     """The suite `step` with one small robot, and no rollouts."""
     monkeypatch.setattr(step, "robots", lambda: ({"ball": lambda: read_spec(BALL)}, []))
-    monkeypatch.setattr(step, "_block", lambda rounds, measured: None)
+    monkeypatch.setattr(step, "_hard_block", lambda rounds, measured: None)
     monkeypatch.setattr(step, "SETTLE", 20)
     monkeypatch.setattr(step, "STEPS", 20)
 

@@ -107,7 +107,8 @@ def _quadruped() -> dict[str, Maker]:
     def make() -> Any:
         from dm_control.suite import common, quadruped
 
-        return mujoco().MjSpec.from_string(quadruped.make_model(floor_size=10), assets=common.ASSETS)
+        parts = {name.removeprefix("./"): text for name, text in common.ASSETS.items()}
+        return mujoco().MjSpec.from_string(quadruped.make_model(floor_size=10), include=parts)
 
     return {QUADRUPED: make}
 
