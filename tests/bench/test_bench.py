@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.bench import SUITES, answer, answer_scenes, entrant, scenes, stack, start, step
+from pliant.bench import SUITES, answer, answer_scenes, entrant, rollout, scenes, stack, start, step
 from pliant.bench.baseline import COMMITTED, read_baseline
 from pliant.bench.entrant import OURS, Entrant, failures, ratios
 from pliant.bench.metric import RATIO, Metric
@@ -223,6 +223,29 @@ def test_nothing_touches_at_the_start(text):
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     assert data.ncon == 0
+
+
+def test_rollouts_are_raced_thread_by_thread(monkeypatch):
+    from mujoco.rollout import rollout as theirs
+
+    monkeypatch.setattr(pliant, "rollout", theirs, raising=False)
+    monkeypatch.setattr(rollout, "cores", lambda: 2)
+    for name, value in {"STATES": 2, "STEPS": 5, "SETTLE": 5}.items():
+        monkeypatch.setattr(rollout, name, value)
+    names = [metric.name for metric in rollout.run(True, lambda text: None).metrics]
+    assert names[1] == "2 states, 1 thread: times mujoco.rollout" and "2 threads: faster than with one" in names[-1]
+    monkeypatch.setattr(rollout, "cores", lambda: 1)
+    measured = rollout.run(True, lambda text: None)
+    assert len(measured.metrics) == 2 and measured.skipped == ["2 threads: this process may use 1 core"]
+
+
+@pytest.mark.usefixtures("ball")
+def test_a_step_is_also_raced_in_rollouts(monkeypatch):
+    from mujoco.rollout import rollout as theirs
+
+    monkeypatch.setattr(pliant, "rollout", theirs, raising=False)
+    names = [metric.name for metric in step.run(True, lambda text: None).metrics]
+    assert "ball: times MuJoCo, default" in names and "ball: times MuJoCo, default, rollout" in names
 
 
 def test_the_programs_of_start_run():

@@ -84,6 +84,8 @@ def _final(entrant: Entrant) -> Pose:
     entrant.lap()
     if entrant.reached < entrant.steps:
         raise PliantError(f"{entrant.peer.name} is too slow")
+    if not np.isfinite(entrant.runner.pose[0]).all():
+        raise PliantError(f"{entrant.peer.name} explodes")
     return entrant.runner.pose
 
 
@@ -116,6 +118,8 @@ def _entry(scene: Scene, entrant: Entrant, timing: Timing, reference: Pose) -> R
     if timing.why or entrant.reached < entrant.steps:
         return {"lands": False, "why": timing.why or "too slow"}
     metres, degrees = wrong_by(scene, entrant.runner.pose, reference)
+    if not np.isfinite([metres, degrees]).all():
+        return {"lands": False, "why": "explodes"}
     seconds = timing.document(entrant.steps / DURATION)  # per simulated second
     return {"lands": metres <= NEAR and degrees <= ALIGNED, "position": metres, "angle": degrees, "seconds": seconds}
 
