@@ -150,7 +150,11 @@ def test_a_real_race():
 
 def test_a_lap_is_cut_short_where_patience_ends():
     slow = Entrant(ours(), BALL, 1000, patience=0.0, each=5)
-    assert slow.lap() > 0.0 and slow.reached == 6
+    assert slow.lap() > 0.0 and slow.reached == 6 and slow.cut_short
+    entrants = {OURS: slow, "other": Entrant(mujoco_peers(1e8)[0], BALL, 6, patience=9.0, each=5)}
+    timings = race({name: each.lap for name, each in entrants.items()}, 1)
+    *times, cut = entrant.scene_metrics("ball", entrants, timings)
+    assert len(times) == 2 and cut.name == "ball: times other, cut short" and not cut.gated
 
 
 def test_who_explodes_has_no_lap():

@@ -82,7 +82,7 @@ def _count(h: float) -> int:
 
 def _final(entrant: Entrant) -> Pose:
     entrant.lap()
-    if entrant.reached < entrant.steps:
+    if entrant.cut_short:
         raise PliantError(f"{entrant.peer.name} is too slow")
     if not np.isfinite(entrant.runner.pose[0]).all():
         raise PliantError(f"{entrant.peer.name} explodes")
@@ -115,7 +115,7 @@ def _race(field: list[Engine], scene: Scene, h: float, poses: dict[str, Pose]) -
 
 
 def _entry(scene: Scene, entrant: Entrant, timing: Timing, reference: Pose) -> Results:
-    if timing.why or entrant.reached < entrant.steps:
+    if timing.why or entrant.cut_short:
         return {"lands": False, "why": timing.why or "too slow"}
     metres, degrees = wrong_by(scene, entrant.runner.pose, reference)
     if not np.isfinite([metres, degrees]).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import process_time
 from typing import Any, Final
 
@@ -27,6 +28,11 @@ class Entrant:
         self._patience, self._each = patience, each
         self.runner: Runner
         self.reached = 0
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the last lap was."""
+        return self.reached < self.steps
 
     def lap(self) -> float:
         """Seconds of the processor per step. The first one is not timed: it finds out what there is, and sets up."""
@@ -57,15 +63,27 @@ def rivals(stiffness: float, *, dissipation: float = 0.0) -> tuple[list[Peer], l
 
 
 def ratios(case: str, timings: dict[str, Timing], *, goals: Mapping[str, float] | None = None) -> list[Metric]:
-    """Ours over each other's that has ended. goals: by the other's name."""
+    """Ours over each other's that has not failed. goals: by the other's name."""
     ours = timings[OURS]
     if ours.why:
         return []
     return [
         Metric(f"{case}: times {name}", ratio(ours, timing), RATIO, goal=(goals or {}).get(name))
-        for name, timing in timings.items()
-        if name != OURS and not timing.why
+        for name, timing in _others(timings).items()
     ]
+
+
+def scene_metrics(case: str, entrants: dict[str, Entrant], timings: dict[str, Timing]) -> list[Metric]:
+    """Times per step, and ratios. A ratio of a lap that was cut short is of other steps: no unit, no gate."""
+    found = [Metric(f"{case}: {name}", 1e3 * lap.median, "ms") for name, lap in timings.items() if not lap.why]
+    for metric, name in zip(ratios(case, timings), _others(timings), strict=False):
+        cut = entrants[OURS].cut_short or entrants[name].cut_short
+        found.append(replace(metric, name=f"{metric.name}, cut short", unit="") if cut else metric)
+    return found
+
+
+def _others(timings: dict[str, Timing]) -> dict[str, Timing]:
+    return {name: timing for name, timing in timings.items() if name != OURS and not timing.why}
 
 
 def failures(case: str, timings: dict[str, Timing]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.bench.entrant import OURS, Entrant, failures, ratios, rivals
+from pliant.bench.entrant import OURS, Entrant, failures, rivals, scene_metrics
 from pliant.bench.metric import Metric
 from pliant.bench.race import Timing, race
 from pliant.bench.scenes import pile
@@ -12,7 +12,7 @@ from pliant.bench.suite import Measured, Suite
 from pliant.materials import DEFAULT_MATERIAL
 from pliant.solution import Status
 from pliant.studies.peers import ours
-from pliant.studies.study import Progress
+from pliant.studies.study import Progress, Results
 from pliant.systems.mujoco_stats import stats
 
 COUNTS, FEW = (30, 100), (30,)
@@ -25,7 +25,7 @@ ENOUGH = 60.0  # [s] after which no round begins
 
 def run(quick: bool, progress: Progress) -> Measured:
     others, missing = rivals(STIFFNESS, dissipation=DISSIPATION)
-    details = {"step": STEP, "duration": DURATION, "material": repr(DEFAULT_MATERIAL), "piles": {}}
+    details: Results = {"step": STEP, "duration": DURATION, "material": repr(DEFAULT_MATERIAL), "piles": {}}
     measured = Measured(details=details, skipped=missing)
     for count in FEW if quick else COUNTS:
         progress(f"pile: {count} bodies")
@@ -40,10 +40,8 @@ def run(quick: bool, progress: Progress) -> Measured:
 
 
 def _keep(case: str, entrants: dict[str, Entrant], timings: dict[str, Timing], measured: Measured) -> None:
-    ended = [name for name, timing in timings.items() if not timing.why]
-    measured.metrics += [Metric(f"{case}: {name}", 1e3 * timings[name].median, "ms") for name in ended]
-    measured.metrics += ratios(case, timings)
-    if OURS in ended:
+    measured.metrics += scene_metrics(case, entrants, timings)
+    if not timings[OURS].why:
         solved, reached = _solved(entrants[OURS].runner), entrants[OURS].reached * STEP
         measured.metrics.append(Metric(f"{case}: steps that meet the laws", solved, better="more", goal=0.99))
         measured.metrics.append(Metric(f"{case}: simulated by ours", reached, "s", better="more", goal=DURATION))

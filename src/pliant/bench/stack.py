@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.bench.entrant import OURS, Entrant, failures, ratios, rivals
+from pliant.bench.entrant import OURS, Entrant, failures, rivals, scene_metrics
 from pliant.bench.metric import Metric
 from pliant.bench.race import race
 from pliant.bench.suite import Measured, Suite
@@ -15,48 +15,37 @@ from pliant.studies.study import Progress, Results
 
 COUNTS, FEW = (100, 200, 400), (100,)
 DURATION = 5.0  # [s]
-ROUNDS, PATIENCE, BRIEF = 3, 30.0, 10.0  # [s] for a lap
+ROUNDS, PATIENCE = 3, 10.0  # [s] for a lap
 ENOUGH = 120.0  # [s] after which no round of a height begins
 
 
 def run(quick: bool, progress: Progress) -> Measured:
     others, missing = rivals(STIFFNESS)
-    measured = Measured(skipped=missing)
-    heights: dict[str, Results] = {}
+    details: Results = {"step": STEP, "duration": DURATION, "material": repr(HARD), "heights": {}}
+    measured = Measured(details=details, skipped=missing)
     for count in FEW if quick else COUNTS:
         progress(f"stack: {count} spheres")
-        entrants = {
-            peer.name: Entrant(
-                peer, stack(count, STEP), round(DURATION / STEP), patience=BRIEF if quick else PATIENCE, each=10
-            )
-            for peer in (ours(HARD), *others)
-        }
-        timings = race(
-            {name: entrant.lap for name, entrant in entrants.items()}, 1 if quick else ROUNDS, seconds=ENOUGH
-        )
+        xml, steps = stack(count, STEP), round(DURATION / STEP)
+        entrants = {peer.name: Entrant(peer, xml, steps, patience=PATIENCE, each=10) for peer in (ours(HARD), *others)}
+        laps = {name: entrant.lap for name, entrant in entrants.items()}
+        timings = race(laps, 1 if quick else ROUNDS, seconds=ENOUGH)
         case = f"{count} spheres"
         measured.skipped += failures(case, timings)
-        heights[str(count)] = {
+        measured.metrics += scene_metrics(case, entrants, timings)
+        became = {
             name: timing.document(1e3) | ({} if timing.why else _became(entrants[name]))
             for name, timing in timings.items()
         }
-        measured.metrics += [
-            Metric(f"{case}: {name}", 1e3 * timing.median, "ms") for name, timing in timings.items() if not timing.why
-        ]
-        measured.metrics += ratios(case, timings)
-        measured.metrics.append(Metric(f"{case}: ours stands", _stands(entrants[OURS]), better="more", goal=1.0))
-    measured.metrics += exponents(heights)
-    measured.details = {"step": STEP, "duration": DURATION, "material": repr(HARD), "heights": heights}
+        details["heights"][str(count)] = became
+        stands = float(became[OURS].get("outcome") == "stands")
+        measured.metrics.append(Metric(f"{case}: ours stands", stands, better="more", goal=1.0))
+    measured.metrics += exponents(details["heights"])
     return measured
 
 
 def _became(entrant: Entrant) -> Results:
     outcome = end(entrant.runner.position, entrant.runner.speed)
-    return {"reached": entrant.reached * STEP, "outcome": outcome if entrant.reached == entrant.steps else "too slow"}
-
-
-def _stands(entrant: Entrant) -> float:
-    return float(_became(entrant)["outcome"] == "stands")
+    return {"reached": entrant.reached * STEP, "outcome": "too slow" if entrant.cut_short else outcome}
 
 
 def exponents(heights: dict[str, Results]) -> list[Metric]:
