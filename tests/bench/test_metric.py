@@ -99,14 +99,14 @@ def test_the_gate_compares_ratios_and_says_what_it_cannot(tmp_path):
 
 def test_tables_have_cases_down_and_quantities_across():
     metrics = [
-        Metric("a: time", 1.0, "ms"),
+        Metric("a: time", 1234.4, "ms"),
         Metric("a: times x", 2.0, RATIO),
         Metric("b: times x", 4.0, RATIO, goal=3.0),
     ]
     assert table(metrics).splitlines() == [
         "|  | time [ms] | times x |",
         "| --- | --- | --- |",
-        "| a | 1 | 2 |",
+        "| a | 1234 | 2 |",
         "| b |  | 4 (goal 3) |",
     ]
 

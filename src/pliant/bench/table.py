@@ -46,7 +46,8 @@ def _head(quantity: str, unit: str) -> str:
 def _cell(metric: Metric | None) -> str:
     if metric is None:
         return ""
-    return f"{metric.value:.3g}" if metric.reached else f"{metric.value:.3g} (goal {metric.goal:g})"
+    shown = f"{metric.value:.0f}" if 1e3 <= metric.value < 1e6 else f"{metric.value:.3g}"
+    return shown if metric.reached else f"{shown} (goal {metric.goal:g})"
 
 
 def _line(cells: Sequence[str]) -> str:
