@@ -15,7 +15,7 @@ from pliant.studies.study import Progress, Results
 
 COUNTS, FEW = (100, 200, 400), (100,)
 DURATION = 5.0  # [s]
-ROUNDS, PATIENCE = 3, 10.0  # [s] for a lap
+ROUNDS, PATIENCE = 3, 10.0  # [s] for a lap of others
 ENOUGH = 120.0  # [s] after which no round of a height begins
 
 
@@ -26,7 +26,8 @@ def run(quick: bool, progress: Progress) -> Measured:
     for count in FEW if quick else COUNTS:
         progress(f"stack: {count} spheres")
         xml, steps = stack(count, STEP), round(DURATION / STEP)
-        entrants = {peer.name: Entrant(peer, xml, steps, patience=PATIENCE, each=10) for peer in (ours(HARD), *others)}
+        entrants = {peer.name: Entrant(peer, xml, steps, patience=PATIENCE, each=10) for peer in others}
+        entrants = {OURS: Entrant(ours(HARD), xml, steps, patience=np.inf, each=10), **entrants}
         laps = {name: entrant.lap for name, entrant in entrants.items()}
         timings = race(laps, 1 if quick else ROUNDS, seconds=ENOUGH)
         case = f"{count} spheres"
