@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.bench import SUITES, answer, answer_scenes, entrant, rollout, scenes, stack, start, step
+from pliant.bench import SUITES, answer, answer_scenes, clock, entrant, rollout, scenes, stack, start, step
 from pliant.bench.baseline import COMMITTED, read_baseline
 from pliant.bench.entrant import OURS, Entrant, failures, ratios
 from pliant.bench.metric import RATIO, Metric
@@ -169,6 +169,12 @@ def test_who_explodes_has_no_lap():
     finally:
         mujoco.set_mju_user_warning(None)
     assert timings["bad"].why == "explodes"
+
+
+def test_the_clock_sees_sleep():
+    begin = clock.seconds()
+    time.sleep(0.05)
+    assert 0.045 < clock.seconds() - begin < 5.0
 
 
 def test_growth_is_a_power():

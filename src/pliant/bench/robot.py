@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from pliant.bench import clock
 from pliant.bench.entrant import check
 from pliant.inputs import Array
 from pliant.studies.peers import Stepped
@@ -32,15 +33,15 @@ def state_of(model: Any, data: Any) -> Array:
 
 
 def step_lap(runner: Stepped, state: Array, controls: Array) -> float:
-    """Seconds of the processor per step, a call for each."""
+    """Seconds per step, a call for each."""
     model, data = runner.model, runner.data
     mujoco().mj_resetData(model, data)  # its warnings too
     mujoco().mj_setState(model, data, state, mujoco().mjtState.mjSTATE_INTEGRATION)
-    begin = process_time()
+    begin = clock.seconds()
     for control in controls:
         data.ctrl[:] = control
         runner.step(1)
-    seconds = process_time() - begin
+    seconds = clock.seconds() - begin
     check(runner)
     return seconds / len(controls)
 
