@@ -59,7 +59,7 @@ def exponents(heights: dict[str, Results]) -> list[Metric]:
         times = [entries[name].get("median") for entries in heights.values()]
         if None not in times:
             power = float(np.polyfit(numbers, np.log(times), 1)[0])
-            found.append(Metric(f"growth with the spheres, exponent: {name}", power))
+            found.append(Metric(f"{name}: exponent", power))
     return found
 
 
