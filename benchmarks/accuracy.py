@@ -16,7 +16,8 @@ import numpy as np
 from tqdm import tqdm
 
 import pliant
-from benchmarks.report import Metric, write
+from benchmarks.report import write
+from pliant.bench.metric import Metric
 from tests.support.random_problems import random_problem
 from tests.support.verdict import Verdict, judge
 
@@ -87,11 +88,11 @@ def general(tally: Tally) -> list[Metric]:
     solved = 1.0 - tally.share(unsolved)
     return [
         Metric(f"{name}: steps", len(tally.verdicts) + len(tally.raised)),
-        Metric(f"{name}: exceptions and warnings", len(tally.raised), at_most=0),
-        Metric(f"{name}: answers that are not finite", tally.count(broken), at_most=0),
-        Metric(f"{name}: solved to 1e-8", solved, at_least=1.0 if tally.name == "Convex" else None),
-        Metric(f"{name}: residuals off by more than 10", tally.count(lambda v: not v.honest), at_most=0),
-        Metric(f"{name}: worst momentum residual", tally.worst("momentum", lambda v: True), at_most=1e-9),
+        Metric(f"{name}: exceptions and warnings", len(tally.raised), goal=0),
+        Metric(f"{name}: answers that are not finite", tally.count(broken), goal=0),
+        Metric(f"{name}: solved to 1e-8", solved, better="more", goal=1.0 if tally.name == "Convex" else None),
+        Metric(f"{name}: residuals off by more than 10", tally.count(lambda v: not v.honest), goal=0),
+        Metric(f"{name}: worst momentum residual", tally.worst("momentum", lambda v: True), goal=1e-9),
         Metric(f"{name}: mean time", 1e3 * tally.seconds / max(1, len(tally.verdicts)), "ms"),
     ]
 
@@ -100,12 +101,12 @@ def exactness(tally: Tally) -> list[Metric]:
     """How the answers compare with exact ones."""
     name = f"{tally.name}, {tally.size}"
     return [
-        Metric(f"{name}: share with other answers", tally.share(lambda v: not v.agrees), at_most=RARE),
-        Metric(f"{name}: of these beyond 1e-9", tally.count(missed), at_most=0),
+        Metric(f"{name}: share with other answers", tally.share(lambda v: not v.agrees), goal=RARE),
+        Metric(f"{name}: of these beyond 1e-9", tally.count(missed), goal=0),
         Metric(f"{name}: other active sets", tally.count(lambda v: not v.same_sets)),
         Metric(f"{name}: same sets, elsewhere", tally.count(lambda v: v.same_sets and not v.agrees)),
-        Metric(f"{name}: worst velocity over allowed", tally.worst("velocity", lambda v: v.agrees), at_most=1.0),
-        Metric(f"{name}: worst impulse over allowed", tally.worst("impulse", lambda v: v.agrees), at_most=1.0),
+        Metric(f"{name}: worst velocity over allowed", tally.worst("velocity", lambda v: v.agrees), goal=1.0),
+        Metric(f"{name}: worst impulse over allowed", tally.worst("impulse", lambda v: v.agrees), goal=1.0),
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant._version import __version__
+from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
 from pliant.cli_run import STOPPED, add_model, add_run, run_model
 from pliant.errors import PliantError
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_doctor(given)
     if given.command == "reproduce":
         return _reproduce(given.studies, given.out, given.quick)
+    if given.command == "bench":
+        return run_bench(given)
     if given.command == "run":
         return run_model(given)
     if given.command == "view":
@@ -73,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
+    add_bench(commands)
     add_run(commands)
     _add_view(commands)
     return parser

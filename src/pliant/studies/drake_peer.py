@@ -15,9 +15,9 @@ DEEP: Final = 10.0  # [m] the box that stands for a plane
 
 
 class Simulated:
-    """A scene in Drake. scheme: one of SCHEMES. stiffness: of a contact [N/m]."""
+    """A scene in Drake. scheme: one of SCHEMES. Of a contact: stiffness [N/m] and Hunt and Crossley's damping [s/m]."""
 
-    def __init__(self, xml: str, scheme: str, stiffness: float) -> None:
+    def __init__(self, xml: str, scheme: str, stiffness: float, dissipation: float = 0.0) -> None:
         from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
         from pydrake.systems.analysis import Simulator
         from pydrake.systems.framework import DiagramBuilder
@@ -26,12 +26,12 @@ class Simulated:
         self._h = float(model.opt.timestep)
         builder = DiagramBuilder()
         self._plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0 if scheme == "CENIC" else self._h)
-        self._bodies = _build(self._plant, model, scheme, stiffness)
+        self._bodies = _build(self._plant, model, scheme, stiffness, dissipation)
         diagram = builder.Build()
         self._simulator = Simulator(diagram)
         self._context = self._plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
-        for body, place in zip(self._bodies, model.body_pos[1:], strict=True):
-            self._plant.SetFreeBodyPose(self._context, body, _pose(place))
+        for body, place, turn in zip(self._bodies, model.body_pos[1:], model.body_quat[1:], strict=True):
+            self._plant.SetFreeBodyPose(self._context, body, _pose(place, turn))
         if scheme == "CENIC":
             from pydrake.systems.analysis import ApplySimulatorConfig, SimulatorConfig
 
@@ -52,14 +52,27 @@ class Simulated:
     def speed(self) -> float:
         return float(np.abs(self._plant.GetVelocities(self._context)).max())
 
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """Of the bodies: positions (n, 3) [m], unit quaternions (n, 4)."""
+        turns = [self._plant.EvalBodyPoseInWorld(self._context, b).rotation().ToQuaternion() for b in self._bodies]
+        return self.position, np.array([turn.wxyz() for turn in turns])
 
-def _pose(place: Array) -> Any:
+
+def _pose(place: Array, turn: Array) -> Any:
     from pydrake.math import RigidTransform
 
-    return RigidTransform(cast(Any, place))
+    return RigidTransform(_rotation(turn), cast(Any, place))
 
 
-def _build(plant: Any, model: Any, scheme: str, stiffness: float) -> list[Any]:
+def _rotation(turn: Array) -> Any:
+    from pydrake.common.eigen_geometry import Quaternion
+    from pydrake.math import RotationMatrix
+
+    return RotationMatrix(Quaternion(cast(Any, turn / np.linalg.norm(turn))))
+
+
+def _build(plant: Any, model: Any, scheme: str, stiffness: float, dissipation: float) -> list[Any]:
     from pydrake.geometry import Box, Capsule, Sphere
     from pydrake.multibody.plant import ContactModel, DiscreteContactApproximation
     from pydrake.multibody.tree import RotationalInertia, SpatialInertia
@@ -72,6 +85,7 @@ def _build(plant: Any, model: Any, scheme: str, stiffness: float) -> list[Any]:
     bodies, centre = [], cast(Any, np.zeros(3))
     for b in range(1, model.nbody):
         mass, inertia = float(model.body_mass[b]), RotationalInertia(*model.body_inertia[b])
+        inertia = inertia.ReExpress(_rotation(model.body_iquat[b]))  # MuJoCo's are about principal axes
         bodies.append(plant.AddRigidBody(f"body {b}", SpatialInertia.MakeFromCentralInertia(mass, centre, inertia)))
     shapes: dict[int, Any] = {
         0: lambda s: Box(2.0 * s[0], 2.0 * s[1], DEEP),
@@ -81,22 +95,22 @@ def _build(plant: Any, model: Any, scheme: str, stiffness: float) -> list[Any]:
     }
     for g in np.flatnonzero(model.geom_contype != 0):
         body = plant.world_body() if model.geom_bodyid[g] == 0 else bodies[model.geom_bodyid[g] - 1]
+        friction = float(model.geom_friction[g, 0])
         shape = shapes[int(model.geom_type[g])](model.geom_size[g])
         place = model.geom_pos[g] - (np.array([0.0, 0.0, 0.5 * DEEP]) if model.geom_type[g] == 0 else 0.0)
         plant.RegisterCollisionGeometry(
-            body, _pose(place), shape, f"geom {g}", _properties(stiffness, float(model.geom_friction[g, 0]))
+            body, _pose(place, model.geom_quat[g]), shape, f"geom {g}", _properties(stiffness, dissipation, friction)
         )
     plant.Finalize()
     return bodies
 
 
-def _properties(stiffness: float, friction: float) -> Any:
+def _properties(stiffness: float, dissipation: float, friction: float) -> Any:
     """Two in series have the stiffness."""
     from pydrake.geometry import AddContactMaterial, ProximityProperties
     from pydrake.multibody.plant import CoulombFriction
 
     made = ProximityProperties()
-    AddContactMaterial(
-        dissipation=0.0, point_stiffness=2.0 * stiffness, friction=CoulombFriction(friction, friction), properties=made
-    )
+    coulomb = CoulombFriction(friction, friction)
+    AddContactMaterial(dissipation=dissipation, point_stiffness=2.0 * stiffness, friction=coulomb, properties=made)
     return made

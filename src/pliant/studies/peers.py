@@ -1,7 +1,8 @@
 """Other simulators on the scenes of the studies: MuJoCo as it is, and Drake where it is installed.
 
-Every runner takes the text of a model and offers `step(count)`, `position` (n, 3) of its free bodies and `speed`, their
-largest. What goes wrong inside raises; `watch` says how far it got.
+Every runner takes a model, text or file, and offers `step(count)`, `position` (n, 3) of its free bodies, `speed`, their
+largest, and `pose`, positions and quaternions of its bodies. What goes wrong inside raises; `watch` says how far it
+got.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pliant.materials import Material
 from pliant.studies.scenes import HARD
 from pliant.systems.mujoco_calls import mj_step
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_load import read_spec
 
 DISCRETE: Final = "mjINT_DISCRETE"
 SHARE: Final = 0.9999  # of MuJoCo's impedance, d: the closer to 1 the stiffer
@@ -31,6 +33,8 @@ class Runner(Protocol):
     def position(self) -> Array: ...
     @property
     def speed(self) -> float: ...
+    @property
+    def pose(self) -> tuple[Array, Array]: ...
 
 
 class Peer(NamedTuple):
@@ -44,8 +48,8 @@ class Peer(NamedTuple):
 class Stepped:
     """A model stepped by MuJoCo or by us."""
 
-    def __init__(self, xml: str, step: Callable[[Any, Any, int], None], change: Callable[[Any], None]) -> None:
-        spec = mujoco().MjSpec.from_string(xml)
+    def __init__(self, spec: Any, step: Callable[[Any, Any, int], None], change: Callable[[Any], None]) -> None:
+        """spec: a mujoco.MjSpec, to which `change` is done."""
         change(spec)
         self.model = spec.compile()
         self.data, self._step = mujoco().MjData(self.model), step
@@ -62,15 +66,38 @@ class Stepped:
     def speed(self) -> float:
         return float(np.abs(self.data.qvel).max())
 
+    @property
+    def exploded(self) -> bool:
+        """MuJoCo then counts a warning and starts afresh, from another state."""
+        kinds = mujoco().mjtWarning
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        return any(self.data.warning[int(kind)].number for kind in bad)
+
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """Of all bodies: positions (n, 3) [m], unit quaternions (n, 4)."""
+        mujoco()._functions.mj_kinematics(self.model, self.data)  # a step leaves those of its start
+        return self.data.xpos[1:].copy(), self.data.xquat[1:].copy()
+
+
+class Setting(NamedTuple):
+    """Of MuJoCo: name, in words, and what it changes in a mujoco.MjSpec."""
+
+    name: str
+    words: str
+    change: Callable[[Any], None]
+
 
 def ours(material: Material = HARD) -> Peer:
-    def start(xml: str) -> Runner:
-        return Stepped(xml, lambda m, d, n: mj_step(m, d, n, materials={"geom:*": material}), lambda spec: None)
+    materials = {"geom:*": material}
 
-    return Peer("pliant", "the material", start)
+    def step(model: Any, data: Any, count: int) -> None:
+        mj_step(model, data, count, materials=materials)
+
+    return Peer("pliant", "the material", lambda xml: Stepped(read_spec(xml), step, lambda spec: None))
 
 
-def mujoco_peers(stiffness: float) -> list[Peer]:
+def mujoco_settings(stiffness: float) -> list[Setting]:
     """stiffness: [N/m] of a contact of 1 kg, for `discrete`, which takes one."""
 
     def plain(spec: Any) -> None:
@@ -78,9 +105,7 @@ def mujoco_peers(stiffness: float) -> list[Peer]:
 
     def stiff(spec: Any) -> None:
         plain(spec)
-        spec.option.cone, spec.option.impratio = mujoco().mjtCone.mjCONE_ELLIPTIC, 100.0
-        for geom in spec.geoms:
-            geom.solref, geom.solimp = [2.0 * spec.option.timestep, 1.0], [SHARE, SHARE, 0.001, 0.5, 2.0]
+        stiffen(spec, 2.0 * spec.option.timestep, 100.0)
 
     def discrete(spec: Any) -> None:
         stiff(spec)
@@ -89,31 +114,47 @@ def mujoco_peers(stiffness: float) -> list[Peer]:
         for geom in spec.geoms:
             geom.solref = [-k, -2.0 * np.sqrt(k)]
 
-    def peer(name: str, settings: str, change: Callable[[Any], None]) -> Peer:
-        return Peer(name, settings, lambda xml: Stepped(xml, _mujoco_step, change))
-
     found = [
-        peer("MuJoCo, default", "Euler, solref 0.02 1", plain),
-        peer("MuJoCo, stiff", f"Euler, solref 2h 1, solimp {SHARE}, elliptic, impratio 100", stiff),
+        Setting("MuJoCo, default", "Euler, solref 0.02 1", plain),
+        Setting("MuJoCo, stiff", f"Euler, solref 2h 1, solimp {SHARE}, elliptic, impratio 100", stiff),
     ]
     if hasattr(mujoco().mjtIntegrator, DISCRETE):
-        found.append(peer("MuJoCo, discrete", f"discrete, {stiffness:g} N/m by solref, the rest as stiff", discrete))
+        found.append(Setting("MuJoCo, discrete", f"discrete, {stiffness:g} N/m by solref, the rest as stiff", discrete))
     return found
 
 
-def _mujoco_step(model: Any, data: Any, count: int) -> None:
-    mujoco()._functions.mj_step(model, data, count)  # its own, whatever is patched
+def stiffen(spec: Any, time_constant: float, impratio: float) -> None:
+    """Contacts of the time constant [s] and nearly all of the impedance, elliptic cones."""
+    spec.option.cone, spec.option.impratio = mujoco().mjtCone.mjCONE_ELLIPTIC, impratio
+    for geom in spec.geoms:
+        geom.solref, geom.solimp = [time_constant, 1.0], [SHARE, SHARE, 0.001, 0.5, 2.0]
 
 
-def drake_peers(stiffness: float) -> list[Peer]:
-    """None if Drake is not installed."""
+def mujoco_peers(stiffness: float) -> list[Peer]:
+    """MuJoCo's own step, as `mujoco_settings` say."""
+    return [peer_of(setting) for setting in mujoco_settings(stiffness)]
+
+
+def peer_of(setting: Setting) -> Peer:
+    return Peer(setting.name, setting.words, lambda xml: Stepped(read_spec(xml), steps_of_mujoco, setting.change))
+
+
+def steps_of_mujoco(model: Any, data: Any, count: int) -> None:
+    """MuJoCo's own, whatever is patched."""
+    mujoco()._functions.mj_step(model, data, count)
+
+
+def drake_peers(stiffness: float, *, dissipation: float = 0.0) -> list[Peer]:
+    """None if Drake is not installed. dissipation: of Hunt and Crossley [s/m]."""
     if importlib.util.find_spec("pydrake") is None:
         return []
     from pliant.studies.drake_peer import SCHEMES, Simulated
 
     def peer(scheme: str) -> Peer:
         return Peer(
-            f"Drake, {scheme}", f"point contact, {stiffness:g} N/m", lambda xml: Simulated(xml, scheme, stiffness)
+            f"Drake, {scheme}",
+            f"point contact, {stiffness:g} N/m",
+            lambda xml: Simulated(xml, scheme, stiffness, dissipation),
         )
 
     return [peer(scheme) for scheme in SCHEMES]

@@ -98,7 +98,7 @@ def rival(peer: Peer, count: int) -> Results:
                 outcome = fate
                 break
             if done * STEP >= SHORT:
-                outcome = _end(position, speed)
+                outcome = end(position, speed)
     except Exception as error:  # whatever a stranger's solver raises is its result
         outcome = f"fails: {type(error).__name__}"
     return {"peer": peer.name, "settings": peer.settings, "count": count, "outcome": outcome,
@@ -113,7 +113,10 @@ def _fate(position: np.ndarray, speed: float) -> str:
     return "tunnels" if spacing(position).min() < -RADIUS else ""
 
 
-def _end(position: np.ndarray, speed: float) -> str:
+def end(position: np.ndarray, speed: float) -> str:
+    """What has become of the column, in a word."""
+    if fate := _fate(position, speed):
+        return fate
     if speed > 1e-2:
         return "moves"
     return "sinks" if spacing(position).min() < -0.01 else "stands"  # by a centimetre and more

@@ -69,7 +69,7 @@ def reproduce(
     empty_figure(1.0, 1.0)  # no Matplotlib, no pictures: found out before the work, as a folder that cannot be written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    _replace(target / ".probe", b"").unlink()
+    write_whole(target / ".probe", b"").unlink()
     for name, study in studies.items():
         begin = time.perf_counter()
         results = study.run(quick, progress)
@@ -82,13 +82,13 @@ def reproduce(
             "versions": {"python": platform.python_version(), **package_versions()},
             "results": results,
         }
-        files = {f"{picture}.png": _png(figure) for picture, figure in study.draw(results).items()}
+        files = {f"{picture}.png": png(figure) for picture, figure in study.draw(results).items()}
         files[f"{name}.json"] = json.dumps(document, indent=1).encode()
-        written = [_replace(target / file, content) for file, content in files.items()]
+        written = [write_whole(target / file, content) for file, content in files.items()]
         yield Finished(name, written, results.get("claims", []))
 
 
-def _replace(path: Path, content: bytes) -> Path:
+def write_whole(path: Path, content: bytes) -> Path:
     """Write a file completely or not at all."""
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
@@ -100,7 +100,7 @@ def _replace(path: Path, content: bytes) -> Path:
     return path
 
 
-def _png(figure: Any) -> bytes:
+def png(figure: Any) -> bytes:
     content = BytesIO()
     figure.savefig(content, format="png", dpi=150)
     return content.getvalue()

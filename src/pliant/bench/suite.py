@@ -1,0 +1,103 @@
+"""What every suite is: a function that measures, one that draws, and where their results go."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pliant.bench import SUITES
+from pliant.bench.machine import machine, versions
+from pliant.bench.metric import Metric
+from pliant.errors import InputError
+from pliant.studies.study import Progress, Results, png, write_whole
+from pliant.systems.mujoco_door import mujoco
+
+
+@dataclass
+class Measured:
+    """metrics; details: what JSON can hold; skipped: what could not be measured here, and why, in words."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    details: Results = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """title: in a line. run(quick, progress). draw(details): a matplotlib Figure per picture, by name."""
+
+    title: str
+    run: Callable[[bool, Progress], Measured]
+    draw: Callable[[Results], dict[str, Any]] = lambda details: {}
+
+
+class Finished(NamedTuple):
+    """A suite, what it has measured, and what it has written."""
+
+    name: str
+    measured: Measured
+    files: list[Path]
+
+
+def find(names: Sequence[str]) -> dict[str, Suite]:
+    """The suites of these names, all if there are none."""
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        raise InputError(f"no suite is called {unknown[0]!r}; there are: {', '.join(SUITES)}")
+    return {name: importlib.import_module(f"pliant.bench.{name}").SUITE for name in names or SUITES}
+
+
+def bench(
+    names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress
+) -> Iterator[Finished]:
+    """Run suites and write FOLDER/SUITE.json and, with Matplotlib, their pictures; yields each that is finished.
+
+    A suite that is stopped, by an error or from the keyboard, leaves nothing.
+    """
+    suites = find(names)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    write_whole(target / ".probe", b"").unlink()  # a folder that cannot be written is found out before the work
+    for name, suite in suites.items():
+        begin = time.perf_counter()
+        with _no_log():
+            measured = suite.run(quick, progress)
+        document = {
+            "suite": name,
+            "title": suite.title,
+            "command": f"pliant bench {name}{' --quick' if quick else ''}",
+            "quick": quick,
+            "seconds": time.perf_counter() - begin,
+            "machine": machine(),
+            "versions": versions(),
+            "metrics": [metric.document() for metric in measured.metrics],
+            "goals_missed": [metric.name for metric in measured.metrics if not metric.reached],
+            "skipped": measured.skipped,
+            "details": measured.details,
+        }
+        files = {f"{name}.json": json.dumps(document, indent=1).encode()} | _pictures(suite, measured)
+        yield Finished(name, measured, [write_whole(target / file, content) for file, content in files.items()])
+
+
+@contextlib.contextmanager
+def _no_log() -> Iterator[None]:
+    """MuJoCo writes what explodes to a file in the working folder; the laps tell it."""
+    mujoco().set_mju_user_warning(lambda text: None)
+    try:
+        yield
+    finally:
+        mujoco().set_mju_user_warning(None)
+
+
+def _pictures(suite: Suite, measured: Measured) -> dict[str, bytes]:
+    if importlib.util.find_spec("matplotlib") is None:
+        return {}
+    return {f"bench_{name}.png": png(figure) for name, figure in suite.draw(measured.details).items()}
