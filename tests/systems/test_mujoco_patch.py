@@ -227,7 +227,8 @@ def test_the_control_suite_runs():
 FIRST = """
 import mujoco, pliant
 with pliant.patch_mujoco():
-    model = mujoco.MjModel.from_xml_string('<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>')
+    world = '<worldbody><body><freejoint/><geom size=".1"/></body></worldbody>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco>{world}</mujoco>")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     mujoco.mj_step(model, data, nstep=3)

@@ -34,8 +34,10 @@ class Coupling(NamedTuple):
 
 @kernel
 def find_trees(rows: Rows, inertia: Inertia) -> tuple[Ints, Ints, Ints]:
-    """(tree, ptr, row): the tree of each whitened velocity, and the rows of the blocks that touch it. Neighbours that the
-    same blocks touch count as one tree: a sphere whose inertia is diagonal is one body all the same. -1: no rows."""
+    """(tree, ptr, row): the tree of each whitened velocity, and the rows of the blocks that touch it. -1: no rows.
+
+    Neighbours that the same blocks touch count as one tree: a sphere whose inertia is diagonal is one body anyhow.
+    """
     root, count = _label_trees(inertia)
     ptr, row = _rows_of(rows, root, count)
     number, end, groups = np.full(count, -1, np.int64), 0, 0
@@ -164,9 +166,7 @@ def find_force_pattern(coupling: Coupling) -> Pattern:
 
 
 @kernel
-def force_direction(
-    rows: Rows, coupling: Coupling, pattern: Pattern, system: System, missed: Array, df: Array
-) -> bool:
+def force_direction(rows: Rows, coupling: Coupling, pattern: Pattern, system: System, missed: Array, df: Array) -> bool:
     """df of the pieces in `system`; False: no usable pivot."""
     _assemble(rows, coupling, pattern, system)
     failed, _ = factor(pattern, system.values, False, 0.0, system.work)
