@@ -38,8 +38,23 @@ def rail(option: str) -> Any:
     return build(world, rest='<equality><joint joint1="x" joint2="y"/></equality>', option=f'{option} gravity="3 0 0"')
 
 
-MODELS = {"walker": walker, "dropped": ZOO["dropped"], "rail": rail}
-USUAL = {"walker": 0.9, "dropped": 0.9, "rail": 0.9}  # of the steps
+def servos(option: str = "") -> Any:
+    """One with a range, two that share the range of their joint, one that has it alone and carries a weight, a plain
+    motor, a filtered one."""
+    ranged = hinge("b", more='actuatorfrcrange="-2 2"')
+    alone = hinge("c", more='actuatorfrcrange="-3 2" actuatorgravcomp="true"')
+    world = body('size=".1"', joint=hinge("a"), name="one") + body('size=".1"', "0 1 0", joint=ranged)
+    world += body('size=".1" pos=".2 0 0"', "0 2 0", joint=alone, name="three") + body('size=".1"', "2 0 .2")
+    rest = """<actuator><position joint="a" kp="1e4" kv="10" forcerange="-5 5"/><position joint="b" kp="1e3"/>
+    <velocity joint="b" kv="3"/><position joint="c" kp="1e3" gear="2"/><motor joint="a"/>
+    <general joint="a" dyntype="filter" dynprm=".1" gainprm="10" biastype="affine" biasprm="0 -10 -1"/></actuator>
+    <sensor><actuatorfrc actuator="one servo"/><jointactuatorfrc joint="b"/></sensor>"""
+    rest = rest.replace('<position joint="a"', '<position name="one servo" joint="a"')
+    return build(world, rest=rest, floor=True, option=option)
+
+
+MODELS = {"walker": walker, "dropped": ZOO["dropped"], "rail": rail, "servos": servos}
+USUAL = {"walker": 0.9, "dropped": 0.9, "rail": 0.9, "servos": 0.9}  # of the steps
 
 
 def run(model: Any, steps: int) -> Any:

@@ -12,6 +12,7 @@ from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, body_velocities, is_long, touches_as_seen
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
+from pliant.systems.mujoco_servos import servos_at
 from pliant.systems.mujoco_site import (
     Fixed,
     bodies_at,
@@ -71,8 +72,10 @@ def solve_at(
     geoms = surfaces_at(table)
     touch, (spots, head) = touching(base, where), spots_at(base, where, has_shapes(geoms.material))
     efc = _rows(table, base, where, fixed.sparse, qvel.size, geoms, spots)
-    none = np.zeros(0, np.int64)
-    extra = Extra(np.zeros(1, np.int64), none, np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
+    if fixed.servos:
+        extra = servos_at(fixed, table, base, h, f)
+    else:
+        extra = Extra(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
         h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, numbers(table, site.TALLY)
@@ -86,8 +89,11 @@ def solve_at(
         velocity[j] = v[j]
     if not last and goes_further(table, h, v):
         return OUTRUN, since
-    for i in range(found.size):
+    m, servo = efc.type.size, numbers(table, site.SERVO_FORCE)
+    for i in range(m):
         force[i] = found[i]
+    for k in range(found.size - m):
+        servo[k] = found[m + k]
     return (TURNED if turns else SOLVED), since
 
 

@@ -38,6 +38,7 @@ from pliant.systems.mujoco_native import (
     solve_m,
     transmission,
 )
+from pliant.systems.mujoco_servos import write_servos
 from pliant.systems.mujoco_site import Fixed, fixed_at, numbers, wholes
 from pliant.systems.mujoco_twin import are_same
 
@@ -127,7 +128,7 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole:
             break
     if found == UNUSUAL:
         return UNUSUAL
-    accelerate(table, fixed.step, rows > 0 or fixed.implicit or found == TURNED)
+    accelerate(table, fixed.step, rows > 0 or fixed.implicit or fixed.servos or found == TURNED)
     if not whole:
         return found
     drop(table, data, where)
@@ -140,9 +141,11 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole:
     project(model, data)
     reference(model, data)
     write_at(table, data, where, fixed.step, rows, fixed.implicit, found == TURNED)
+    if fixed.servos:
+        write_servos(table)
     if rows and ints(data + where[layout.NEFC], 1)[0]:
         mul_jac_t_vec(model, data, table[2 * site.CONSTRAINT], longs(data + where[layout.FORCE], 1)[0])
-    if fixed.implicit or found == TURNED:
+    if fixed.implicit or fixed.servos or found == TURNED:
         solve_m(model, data, table[2 * site.QACC_SMOOTH], table[2 * site.SMOOTH], np.int32(1))
     lap(numbers(table, site.TIMES), stats.ASSEMBLY, last)
     return found

@@ -20,29 +20,32 @@ from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS = 0, 8, 13, 17, 23, 28, 36
-MODEL, TWIN, DATA, STEP = 39, 42, 47, 68
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS = 0, 8, 13, 17, 23, 28, 36, 39
+MODEL, TWIN, DATA, STEP = 45, 48, 53, 84
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
-MORE, STIFFNESS, DAMPING = range(JOINTS, MODEL)
+MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
+FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, MODEL)
 GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE = range(MODEL, TWIN)
 GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 (
     QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, GEOM_XMAT, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS,
-    PASSIVE, SPRING, DAMPER, CONSTRAINT, ENERGY,
+    PASSIVE, SPRING, DAMPER, CONSTRAINT, ENERGY, ACT_FORCE, ACT_LENGTH, ACT_VELOCITY, ACT_DOT, ACT_TOTAL, GRAVCOMP,
+    ROWNNZ, ROWADR, COLIND, MOMENT,
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE,
-) = range(STEP, STEP + 20)  # fmt: skip
+    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SERVO, SERVO_FORCE, TAKEN,
+) = range(STEP, STEP + 23)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 20
-BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 10)
+ENTRIES: Final = STEP + 23
+BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 11)
 
 DATA_NAMES: Final = (
     "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "geom_xmat", "xmat",
     "M", "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring",
-    "qfrc_damper", "qfrc_constraint", "energy",
+    "qfrc_damper", "qfrc_constraint", "energy", "actuator_force", "actuator_length", "actuator_velocity", "act_dot",
+    "qfrc_actuator", "qfrc_gravcomp", "moment_rownnz", "moment_rowadr", "moment_colind", "actuator_moment",
 )  # fmt: skip
 MODEL_NAMES: Final = ("geom_margin", "geom_type", "geom_size")
 TWIN_NAMES: Final = ("geom_gap", "pair_gap", "body_margin", "jnt_margin", "tendon_margin")
@@ -56,6 +59,7 @@ class Fixed(NamedTuple):
     stiff_gaps: bool  # gaps do not follow the speeds
     sparse: bool  # Jacobians are
     implicit: bool  # joints have springs or dampers
+    servos: bool  # forces of actuators depend on the motion
     sensors: bool
     cone: int  # the user's
     cone_at: int  # where the twin's is
@@ -72,7 +76,7 @@ class Site:
     def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
         """stepper: the arrays of the groups from TREE to JOINTS."""
         self.table = np.zeros(OWN + 1, np.int64)
-        self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:10]
+        self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         velocity, push, shift, average = (np.zeros(model.nv) for _ in range(4))
         tally, reals, before = np.zeros(3), np.array(fixed[:2]), np.zeros(model.nq)
         places = model.jnt_qposadr[model.dof_jntid[stepper[BODIES + 1]]].astype(np.int64)  # of bodies that turn
@@ -82,8 +86,9 @@ class Site:
         for k, array in enumerate(entries):
             self._enter(k, array)
         counted = stats(data)
-        last: list[Any] = [velocity, push, shift, tally, *fixed[10:], reals, counted.totals, counted.times]
-        last += [places, before, average]
+        last: list[Any] = [velocity, push, shift, tally, *fixed[11:], reals, counted.totals, counted.times]
+        last += [places, before, average, np.zeros(len(data.actuator_force) + 1, np.int64)]
+        last += [np.zeros(len(data.actuator_force)) for _ in range(2)]
         self._kept = (*stepper, *last)
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
@@ -176,8 +181,8 @@ def surfaces_at(table: Ints) -> Surfaces:
 def fixed_at(table: Ints) -> Fixed:
     reals = numbers(table, REALS)
     return Fixed(
-        reals[0], reals[1], table[STIFF_GAPS] != 0, table[SPARSE] != 0, table[IMPLICIT] != 0, table[SENSORS] != 0,
-        table[CONE], table[CONE_AT], table[USER], table[OWN], wholes(table, WHERE),
+        reals[0], reals[1], table[STIFF_GAPS] != 0, table[SPARSE] != 0, table[IMPLICIT] != 0, table[ACTS] != 0,
+        table[SENSORS] != 0, table[CONE], table[CONE_AT], table[USER], table[OWN], wholes(table, WHERE),
         wholes(table, CALLBACKS).reshape((2, table[2 * CALLBACKS + 1] // 2)),
         wholes(table, PAIRS).reshape((table[2 * PAIRS + 1] // 3, 3)),
     )  # fmt: skip

@@ -5,7 +5,6 @@
     drag of a tree              one row along its force f: B = 1 / P, P = -f v0 its power; it can never reverse a motion
 
 An actuator's slopes K = -dF/dlength and B = -dF/dvelocity are differences of MuJoCo's own forces, whatever its type.
-Its row carries F0 - K h p1 - B (p1 - p0), which is the offset e = -(F0 + B p0) / (h K + B) of a spring without stretch.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant.flat import BILATERAL, CLIPPED, UNILATERAL
+from pliant.flat import BILATERAL, UNILATERAL
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_rows import (
@@ -28,8 +27,7 @@ from pliant.systems.mujoco_rows import (
     EXTRA_VALUE,
     Extra,
 )
-
-DIFFERENCE: Final = 1e-4  # [m or rad, m/s or rad/s] of actuator lengths and velocities, for their slopes
+from pliant.systems.mujoco_servos import DIFFERENCE, Pull, Servos, servo_rows
 
 
 class Passive:
@@ -57,6 +55,15 @@ class Passive:
         self.lower = np.where(limited, model.actuator_forcerange[self.owner, 0], -np.inf)
         self.upper = np.where(limited, model.actuator_forcerange[self.owner, 1], np.inf)
         self._tendon_ranges(model)
+        joint = model.dof_jntid
+        self.servos = Servos(
+            self.feels.astype(np.int64),
+            self.lower,
+            self.upper,
+            model.jnt_actfrclimited[joint].astype(np.int64),
+            model.jnt_actfrcrange[joint],
+            model.jnt_actgravcomp[joint].astype(np.int64),
+        )
         self.drag = bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
         # Most springs and dampers are linear: their slopes are known once and for all.
         self.curved = bool(self.damping_poly.any() or model.jnt_stiffnesspoly.any())
@@ -67,9 +74,9 @@ class Passive:
 
     @property
     def special(self) -> list[str]:
-        """What compiled steps are not for: they know linear springs and dampers of joints."""
+        """What compiled steps are not for: they know servos, and linear springs and dampers of joints."""
         found = {
-            "servos": self.actuated, "springs or dampers of tendons": len(self.tendons), "fluid drag": self.drag,
+            "springs or dampers of tendons": len(self.tendons), "fluid drag": self.drag,
             "springs or dampers that are not linear": self.curved,
         }  # fmt: skip
         return [name for name, there in found.items() if there]
@@ -169,6 +176,12 @@ class _Rows:
         self._val.append(np.asarray(val, float))
         self._table.append(row)
 
+    def join(self, more: Extra) -> None:
+        """All of them, behind those that there are."""
+        for part, column in ((more.idx, self._idx), (more.val, self._val)):
+            column.extend(np.split(part, more.ptr[1:-1]) if len(more.table) else [])
+        self._table.extend(more.table)
+
     def extra(self) -> Extra:
         if not self._table:
             return NOTHING
@@ -213,28 +226,16 @@ def _tendons(passive: Passive, model: Any, data: Any, rows: _Rows, force: Array)
 
 def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, force: Array) -> tuple[Ints, Array]:
     """Rows for every output whose force falls with its length or velocity; returns which, and what they replace."""
-    h = model.opt.timestep
-    free, K, B = _slopes(model, twin, data)
-    with_row: list[int] = []
-    taken: list[float] = []
-    for a in np.flatnonzero(passive.feels & ((K > 0.0) | (B > 0.0))):
-        part = slice(data.moment_rowadr[a], data.moment_rowadr[a] + data.moment_rownnz[a])
-        idx, val = data.moment_colind[part], data.actuator_moment[part]
-        found = _bounds(passive, model, data, int(a), idx, val)
-        if found is None or not len(idx):
-            continue
-        *bounds, there = found
-        S = h * K[a] + B[a]
-        kind = CLIPPED if np.isfinite(bounds).any() else BILATERAL
-        rows.add(idx, val, kind, K=K[a], B=B[a], offset=-(free[a] + B[a] * data.actuator_velocity[a]) / S,
-                 lower=bounds[0], upper=bounds[1])  # fmt: skip
-        np.subtract.at(force, idx, val * there)
-        with_row.append(int(a))
-        taken.append(there)
-    return np.array(with_row, np.int64), np.array(taken)
+    pull = Pull(
+        data.actuator_force, data.actuator_velocity, data.qfrc_actuator, data.qfrc_gravcomp, data.moment_rownnz,
+        data.moment_rowadr, data.moment_colind, data.actuator_moment,
+    )  # fmt: skip
+    extra, which, taken = servo_rows(float(model.opt.timestep), passive.servos, pull, *_slopes(twin, data), force)
+    rows.join(extra)
+    return which, taken
 
 
-def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array]:
+def _slopes(twin: Any, data: Any) -> tuple[Array, Array, Array]:
     """(forces without their ranges, K, B), each (nout,): MuJoCo's own, differenced."""
     mj = mujoco()
     given, total, rate = data.actuator_force.copy(), data.qfrc_actuator.copy(), data.act_dot.copy()
@@ -252,25 +253,6 @@ def _slopes(model: Any, twin: Any, data: Any) -> tuple[Array, Array, Array]:
         state[:] = kept
     data.actuator_force[:], data.qfrc_actuator[:], data.act_dot[:] = given, total, rate
     return free, slopes[0], slopes[1]
-
-
-def _bounds(
-    passive: Passive, model: Any, data: Any, a: int, idx: Array, val: Array
-) -> tuple[float, float, float] | None:
-    """The range of an output's force, that of its joint included, and its force in qfrc_actuator, which is within that
-    of the joint; None where other outputs share the joint's, or the ranges have nothing in common."""
-    low, high, there = float(passive.lower[a]), float(passive.upper[a]), float(data.actuator_force[a])
-    for dof, gear in zip(idx, val, strict=True):
-        joint = model.dof_jntid[dof]
-        if not model.jnt_actfrclimited[joint] or gear == 0.0:
-            continue
-        if len(idx) > 1 or np.count_nonzero(data.moment_colind[data.moment_rowadr[0] :] == dof) > 1:
-            return None
-        weight = data.qfrc_gravcomp[dof] if model.jnt_actgravcomp[joint] else 0.0  # counts with the actuators
-        ends = sorted((model.jnt_actfrcrange[joint] - weight) / gear)
-        low, high = max(low, float(ends[0])), min(high, float(ends[1]))
-        there = float(data.qfrc_actuator[dof] - weight) / gear
-    return (low, high, there) if low <= high else None
 
 
 def _drag(model: Any, data: Any, rows: _Rows) -> None:

@@ -110,6 +110,7 @@ class Stepper:
             self._reach.fixed,
             bool(mujoco().mj_isSparse(twin.model)),
             self._passive.implicit,
+            self._passive.actuated,
             model.nsensor > 0,
             int(model.opt.cone),
             twin.cone_address,
@@ -142,6 +143,7 @@ class Stepper:
         return (
             *self._reach.tree, *self._reach.limits, *self._pattern, *self._bodies,
             laws.geom, laws.joint, laws.tendon, laws.equality, laws.material, *self._reach.arrays, *passive.arrays,
+            *passive.servos,
         )  # fmt: skip
 
     def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
