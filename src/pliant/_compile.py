@@ -82,7 +82,8 @@ def _make(function: F, inline: bool) -> F:
 @functools.cache
 def _say_so() -> None:
     """Once in a process: who waits wants to know for what."""
-    _log.warning("compiling for this machine, which can take a minute; the code is kept in %s", cache_folder())
+    kept = f"kept in {cache_folder()}" if cache_folder() else "not kept: no folder can be written (PLIANT_CACHE_DIR)"
+    _log.warning("compiling for this machine, which can take a minute; the code is %s", kept)
 
 
 def _refuse_pointers(function: Callable[..., Any]) -> None:

@@ -121,7 +121,8 @@ def test_elements_rub():
         settled = data.qpos[0]
         pliant.mj_step(model, data, 50, materials={"it": layer})
         state = set(pliant.contacts(model, data)["state"])
-        assert state == ({"STICK"} if sticks else {"SLIP"})
+        # uphill, where little weight is, elements may carry all that they can while the body does not move
+        assert ("STICK" in state) if sticks else (state == {"SLIP"})
         slide = 0.5 * (2.5391 - friction * 9.4757)
         if sticks:
             assert data.qpos[0] == pytest.approx(settled, abs=1e-12)

@@ -44,9 +44,9 @@ def test_compiled_steps_are_counted(tmp_path):
 
 
 LAYER = pliant.Foundation(youngs_modulus=1e6, depth=0.01, elements=20)
-SERVO = '<actuator><position joint="a" kp="100"/></actuator>'
+SPRING = '<tendon><fixed stiffness="9"><joint joint="a" coef="1"/></fixed></tendon>'
 MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "servos": (build(ARM, rest=SERVO), {}, "the model has servos"),
+    "tendons": (build(ARM, rest=SPRING), {}, "the model has springs or dampers of tendons"),
     "drag, energies": (
         build(ARM, option='density="1"', flags='energy="enable"'), {}, "the model has fluid drag, energies"
     ),
@@ -111,7 +111,7 @@ SCENE = (
 )
 
 
-@pytest.mark.parametrize(("rest", "ways"), [("", "50 in one compiled call, 0"), (SERVO, "0 in one compiled call, 50")])
+@pytest.mark.parametrize(("rest", "ways"), [("", "50 in one compiled call, 0"), (SPRING, "0 in one compiled call, 50")])
 def test_the_command(rest, ways, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scene.xml").write_text(SCENE.format(rest))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.bench.entrant import OURS, Entrant, failures, rivals, scene_metrics
@@ -12,11 +14,13 @@ from pliant.studies.peers import ours
 from pliant.studies.scenes import HARD, stack
 from pliant.studies.stack import STEP, STIFFNESS, end
 from pliant.studies.study import Progress, Results
+from pliant.systems.mujoco_stats import stats
 
 COUNTS, FEW = (100, 200, 400), (100,)
 DURATION = 5.0  # [s]
 ROUNDS, PATIENCE = 3, 10.0  # [s] for a lap of others
 ENOUGH = 120.0  # [s] after which no round of a height begins
+MORE = 100  # steps at rest of which the parts are timed
 
 
 def run(quick: bool, progress: Progress) -> Measured:
@@ -37,7 +41,7 @@ def run(quick: bool, progress: Progress) -> Measured:
             name: timing.document(1e3) | ({} if timing.why else _became(entrants[name]))
             for name, timing in timings.items()
         }
-        details["heights"][str(count)] = became
+        details["heights"][str(count)] = became | _parts(entrants[OURS].runner)
         stands = float(became[OURS].get("outcome") == "stands")
         measured.metrics.append(Metric(f"{case}: ours stands", stands, better="more", goal=1.0))
     measured.metrics += exponents(details["heights"])
@@ -49,8 +53,16 @@ def _became(entrant: Entrant) -> Results:
     return {"reached": entrant.reached * STEP, "outcome": "too slow" if entrant.cut_short else outcome}
 
 
+def _parts(runner: Any) -> dict[str, Results]:
+    """What the parts of a step of ours take at the end, at rest [ms]."""
+    counted = stats(runner.data)
+    counted.clock()
+    runner.step(MORE)
+    return {f"{OURS}, {part}": {"median": 1e3 * time / MORE} for part, time in counted.seconds.items()}
+
+
 def exponents(heights: dict[str, Results]) -> list[Metric]:
-    """The power of the number of spheres with which each one's time grows."""
+    """The power of the number of spheres with which each one's time grows, and those of the parts of our step."""
     if len(heights) < 2:
         return []
     numbers = np.log([float(count) for count in heights])
@@ -69,7 +81,7 @@ def draw(details: Results) -> dict[str, object]:
     curves: dict[str, list[tuple[float, float]]] = {}
     for count, entries in details["heights"].items():
         for name, entry in entries.items():
-            if "median" in entry:
+            if "median" in entry and not name.startswith(f"{OURS}, "):
                 curves.setdefault(name, []).append((float(count), entry["median"]))
     title = f"Spheres dropped onto each other, {details['duration']:g} s, h = {1e3 * details['step']:g} ms"
     return {"stack": lines(curves, title, "spheres", "time per step [ms]")}

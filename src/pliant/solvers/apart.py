@@ -30,13 +30,15 @@ def solve_apart(
         tally[k] = 0.0
     if force.size == 0:
         return True
-    if is_one_tree(inertia.parent, flat.jac_ptr):
-        return solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
-    velocity_island, row_island, count = find_islands(flat)
-    v_ptr, velocities = members(velocity_island, count)
-    if count == 1 and 2 * velocities.size > velocity.size:
-        return solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
-    r_ptr, rows = members(row_island, count)
+    one, count = is_one_tree(inertia.parent, flat.jac_ptr), 1
+    velocity_island = row_island = v_ptr = velocities = r_ptr = rows = np.zeros(0, np.int64)
+    if not one:
+        velocity_island, row_island, count = find_islands(flat)
+        v_ptr, velocities = members(velocity_island, count)
+        r_ptr, rows = members(row_island, count)
+        one = count == 1 and 2 * velocities.size > velocity.size
+    if one:
+        return _solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     local, some = np.empty(velocity.size, np.int64), np.zeros(3)
     for k in range(count):
         v, r = velocities[v_ptr[k] : v_ptr[k + 1]], rows[r_ptr[k] : r_ptr[k + 1]]
@@ -45,7 +47,7 @@ def solve_apart(
         part = extract(flat, v, r, local)
         own = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
         part_force, part_velocity = np.zeros(r.size), np.empty(v.size)
-        if not solve_one(part, own, push[v], guess[v], lift, goal, part_force, part_velocity, some):
+        if not _solve_one(part, own, push[v], guess[v], lift, goal, part_force, part_velocity, some):
             return False
         for i in range(r.size):
             force[r[i]] = part_force[i]
@@ -57,8 +59,8 @@ def solve_apart(
     return True
 
 
-@kernel
-def solve_one(
+@kernel(inline=True)
+def _solve_one(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip

@@ -12,7 +12,7 @@ from pliant.inputs import Array, Ints
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
-from pliant.solvers.apart import solve_one
+from pliant.solvers.apart import solve_apart
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.island import (
@@ -134,7 +134,7 @@ def _quickly(
         return None
     found, tally = np.zeros(3), np.zeros(TALLY)
     push = free_gain(inertia, flat.step, flat.force)
-    if not solve_one(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
+    if not solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
         force.fill(0.0)
         return None
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found

@@ -49,8 +49,7 @@ STEPS = 98  # of Newton; what needs more is left to the other ways
 FIRST, EACH = 10, 8  # with the laws as they are, and then with each cut
 CUTS = 1.0, 0.1, 0.01  # times 1 / (h a), where the laws are cut into pieces
 FAR = 1e-6  # a residual below which steps are whole
-FEW, SWEEPS = 20, 300  # sweeps before Newton, where it starts from afar, and before it starts again
-ROUGH = 1e-3  # a residual that is afar
+FEW, SWEEPS = 20, 300  # sweeps before the cuts, and before Newton starts again
 
 
 @kernel
@@ -114,12 +113,13 @@ def _newton(island: Island, coupling: Coupling, force: Array) -> None:
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
-    if residual > ROUGH:
-        sweep(island, FEW, force)
-        residual = settle(rows, island.inertia, motion, lift, force)
     for k in range(STEPS):
         if residual <= SHARP or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return
+        if k == FIRST:
+            copy(motion.best, force)
+            sweep(island, FEW, force)
+            residual = settle(rows, island.inertia, motion, lift, force)
         if k >= FIRST and (k - FIRST) % EACH == 0:
             there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
         linearise_blocks(there, force, p, lift, system)

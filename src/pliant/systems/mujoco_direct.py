@@ -1,4 +1,4 @@
-"""The usual step in one compiled call: `forward_at`.
+"""The usual step, compiled: `step_at`, which `mujoco_roll` takes one after another.
 
 It does what `Stepper.evaluate`, `assemble`, `solve` and `_write` do, with the same kernels and the same functions of
 MuJoCo, and reads and writes MuJoCo's memory where it lies. Whatever is not usual is left to those.
@@ -39,18 +39,11 @@ from pliant.systems.mujoco_native import (
     transmission,
 )
 from pliant.systems.mujoco_servos import write_servos
-from pliant.systems.mujoco_site import Fixed, fixed_at, numbers, wholes
+from pliant.systems.mujoco_site import Fixed, numbers, wholes
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
 LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
-
-
-@kernel
-def forward_at(table: Ints, lift: float, goal: float, advance: bool) -> int:
-    """Forces and accelerations at the present state. advance: also the step."""
-    fixed = fixed_at(table)
-    return step_at(fixed, table, lift, goal, advance, True) if is_known(fixed) else OTHERWISE
 
 
 @kernel
@@ -61,7 +54,8 @@ def is_known(fixed: Fixed) -> bool:
 
 @kernel
 def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, whole: bool) -> int:
-    """The same, for a model that `is_known`. whole: forces are left in the data, which a next step does not need."""
+    """Forces and accelerations at the present state, for a model that `is_known`. advance: also the step. whole: forces
+    are left in the data, which a next step does not need."""
     data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
     if used == 0 or 2 * used > arena or not is_finite(table):

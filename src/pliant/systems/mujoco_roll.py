@@ -28,12 +28,19 @@ WHILE: Final = 0.05  # seconds of a compiled call
 
 # Places in a course: the next step, and how many there are; where the controls lie, how many a step has, and which they
 # are; where the counters of warnings lie, how many they are, and their sum at the start (0 of them: warnings pass).
-# Whether forces are left in the data by all the steps, not by the last alone.
-NEXT, STEPS, CONTROL, WIDTH, SPEC, WARNINGS, KINDS, WARNED, WHOLE = range(9)
+# Whether forces are left in the data by all the steps, not by the last alone; whether there are forces only, no step.
+NEXT, STEPS, CONTROL, WIDTH, SPEC, WARNINGS, KINDS, WARNED, WHOLE, STAYS = range(10)
 # Columns of what is kept: which state, or 0; else where the field lies; to where, and how many bytes a step.
 STATE, SOURCE, TARGET, SIZE = range(4)
 
 Kept = tuple[str | int, np.ndarray]  # a field of MjData or an mjtState, and its rows, (steps, ...)
+
+
+def single(*, stays: bool) -> tuple[Ints, Ints]:
+    """The numbers of a course of one step, of which nothing is kept, or of none: forces alone."""
+    numbers = np.zeros(STAYS + 1, np.int64)
+    numbers[STEPS], numbers[STAYS] = 1, stays
+    return numbers, np.zeros((0, 4), np.int64)
 
 
 class Course:
@@ -50,7 +57,7 @@ class Course:
         stops: bool = False,
     ) -> None:
         """control: (steps, n), of the components `spec`. stops: at MuJoCo's warnings; the rest repeats the last."""
-        self.numbers = np.zeros(WHOLE + 1, np.int64)
+        self.numbers = np.zeros(STAYS + 1, np.int64)
         self.kept = np.zeros((len(keep), 4), np.int64)
         self._data, self._control, self._keep, self._stops = data, control, keep, stops
         self.numbers[STEPS], self.numbers[SPEC] = steps, spec
@@ -117,7 +124,8 @@ def _offsets() -> dict[str, int]:
 
 @kernel
 def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> int:
-    """Steps as far as they are usual. SOLVED: to the end, to a warning, or for a while; else as `forward_at`."""
+    """Steps as far as they are usual. SOLVED: to the end, to a warning, or for a while; else as `step_at`,
+    or OTHERWISE, where the model is another."""
     fixed, data, begin = fixed_at(table), table[site.BASE], clock()
     if not is_known(fixed):
         return OTHERWISE
@@ -126,7 +134,7 @@ def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> 
             at = course[CONTROL] + 8 * course[NEXT] * course[WIDTH]
             set_state(fixed.user, data, at, np.int32(course[SPEC]))
         whole = fixed.sensors or course[WHOLE] != 0 or course[NEXT] + 1 == course[STEPS]
-        found = step_at(fixed, table, lift, goal, True, whole)
+        found = step_at(fixed, table, lift, goal, course[STAYS] == 0, whole)
         if found < SOLVED:
             return found
         for i in range(kept.shape[0]):

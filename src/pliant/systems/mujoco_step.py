@@ -21,7 +21,7 @@ from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
-from pliant.systems.mujoco_direct import LOOKS, OTHERWISE, forward_at
+from pliant.systems.mujoco_direct import LOOKS, OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_follow import centre, follow_open
 from pliant.systems.mujoco_foundation import WITHOUT_ROWS, Layers, total_force
@@ -30,7 +30,7 @@ from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_roll import Course, roll_at
+from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
@@ -77,6 +77,7 @@ class Stepper:
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
         self._behind = False
+        self._single = {advance: single(stays=not advance) for advance in (True, False)}
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -174,9 +175,11 @@ class Stepper:
         if site is None or not takes_quick(solver):
             return OTHERWISE
         if course is None:
-            found = int(forward_at(site.table, solver.lift, QUICK * solver.tolerance, advance))
+            numbers, kept = self._single[advance]
+            numbers[NEXT] = 0
         else:
-            found = int(roll_at(site.table, course.numbers, course.kept, solver.lift, QUICK * solver.tolerance))
+            numbers, kept = course.numbers, course.kept
+        found = int(roll_at(site.table, numbers, kept, solver.lift, QUICK * solver.tolerance))
         if found == OTHERWISE:
             site.make_room(2 * max(data.nefc, data.ncon))
         return found

@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from pliant.constraints import Bilateral, Clipped, Constraint, Contact, Unilateral
 from pliant.errors import InputError
 from pliant.flat import BILATERAL, CLIPPED, UNILATERAL, Flat
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.readout import contact_table
@@ -28,6 +28,7 @@ from pliant.systems.mujoco_step import Stepper
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 SCALARS = {BILATERAL: "bilateral", UNILATERAL: "unilateral", CLIPPED: "clipped"}
+CONTACTS = 100  # and the size of its block stand for a contact
 
 
 class MujocoSystem:
@@ -168,16 +169,16 @@ def load(
     )
 
 
-def _groups(assembled: Assembled) -> dict[str, list[int]]:
+def _groups(assembled: Assembled) -> dict[str, Ints]:
     """Blocks of the flat record by what they become; equalities by themselves, since phi is known for them."""
     flat = assembled.flat
+    head, size = flat.block_ptr[:-1], np.diff(flat.block_ptr)
     equalities = int(np.count_nonzero(assembled.rows.efc.type == EQUALITY))
-    groups: dict[str, list[int]] = {}
-    for b in range(len(flat.block_ptr) - 1):
-        lo, size = int(flat.block_ptr[b]), int(flat.block_ptr[b + 1] - flat.block_ptr[b])
-        name = SCALARS.get(int(flat.kind[lo]), f"contacts{size}")
-        groups.setdefault("equality" if lo < equalities else name, []).append(b)
-    return groups
+    known = {-1: "equality", **SCALARS}
+    code = np.where(np.isin(flat.kind[head], list(SCALARS)), flat.kind[head], CONTACTS + size)
+    code[head < equalities] = -1
+    found, first = np.unique(code, return_index=True)
+    return {known.get(k, f"contacts{k - CONTACTS}"): np.flatnonzero(code == k) for k in found[np.argsort(first)]}
 
 
 def _kinds(assembled: Assembled) -> list[str]:

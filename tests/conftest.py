@@ -1,0 +1,36 @@
+"""Compile on the second core: with empty caches half of a run would be waiting for the compiler.
+
+Kernels that steps of models need are compiled by a process of its own, which leaves them in the cache; tests that do not
+need them go first.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+MANY = 500  # tests; for a few it is not worth it
+LATER = ("bench", "studies", "systems", "test_doctor", "test_examples", "test_run", "test_viewer")
+
+_compiling: list[subprocess.Popen[bytes]] = []
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    root = os.path.dirname(__file__)
+    items.sort(key=lambda item: os.path.relpath(item.path, root).startswith(LATER))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if len(session.items) > MANY and not session.config.option.collectonly and not os.environ.get("NUMBA_DISABLE_JIT"):
+        command = [sys.executable, "-m", "pliant", "compile"]
+        _compiling.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+
+def pytest_sessionfinish() -> None:
+    for process in _compiling:
+        process.terminate()
+        process.wait()
