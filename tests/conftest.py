@@ -1,7 +1,7 @@
 """Compile on the second core: with empty caches half of a run would be waiting for the compiler.
 
-Kernels that steps of models need are compiled by a process of its own, which leaves them in the cache; tests that do not
-need them go first.
+Kernels that steps of models need are compiled by a process of its own, which leaves them in the cache; tests that do
+not need them go first.
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ def _compile() -> int:
     from pliant.systems.mujoco_warm import warm_up as warm_up_models
 
     begin = time.perf_counter()
-    warm_up()
     warm_up_models()
+    warm_up()
     compiled, folder = cache_misses(), cache_folder()
     kept = f"kept in {folder}" if folder else "kept nowhere: set PLIANT_CACHE_DIR to a writable folder"
     print(f"pliant compile: {compiled} functions in {time.perf_counter() - begin:.0f} s, {kept}")
