@@ -123,7 +123,7 @@ def test_the_command(rest, ways, tmp_path, monkeypatch, capsys):
     numbers = np.array([line[38:].split()[:3] for line in lines], float)
     np.testing.assert_allclose(numbers[:-1].sum(axis=0), numbers[-1], atol=3.0)
     assert f"steps      {ways} through arrays" in rest_of_it and "s simulated per second" in rest_of_it
-    assert ("50: the model has servos" in rest_of_it) == bool(rest)
+    assert ("50: the model has springs or dampers of tendons" in rest_of_it) == bool(rest)
     for text in (
         "at the median",
         "at 95 %",
