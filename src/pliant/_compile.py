@@ -83,7 +83,7 @@ def _make(function: F, inline: bool) -> F:
 def _say_so() -> None:
     """Once in a process: who waits wants to know for what."""
     kept = f"kept in {cache_folder()}" if cache_folder() else "not kept: no folder can be written (PLIANT_CACHE_DIR)"
-    _log.warning("compiling for this machine, which can take a minute; the code is %s", kept)
+    _log.warning("compiling for this machine, which can take minutes; the code is %s", kept)
 
 
 def _refuse_pointers(function: Callable[..., Any]) -> None:

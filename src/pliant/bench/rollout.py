@@ -28,8 +28,6 @@ THEIRS: Final = "mujoco.rollout"
 
 
 def run(quick: bool, progress: Progress) -> Measured:
-    if not hasattr(pliant, "rollout"):
-        return Measured(skipped=["this pliant has no rollout"])
     try:
         model = _humanoid()
     except ImportError as error:

@@ -41,8 +41,6 @@ def run(quick: bool, progress: Progress) -> Measured:
     makers = {BLOCK: lambda: read_spec(incline(FRICTION, STEP)), **makers}
     measured = Measured(details={"cases": {}}, skipped=missing)
     rounds = FEW if quick else ROUNDS
-    if not hasattr(pliant, "rollout"):
-        measured.skipped.append("rollout: this pliant has none")
     progress(f"step: {HARD_BLOCK}")
     _hard_block(rounds, measured)
     for name, maker in makers.items():
@@ -93,10 +91,7 @@ def _robot(name: str, field: dict[str, Stepped], rounds: int, measured: Measured
             {key: partial(step_lap, runner, state, controls) for key, runner in field.items()}, rounds, seconds=ENOUGH
         )
         _keep(name, case, timings, field[OURS], measured)
-        if hasattr(pliant, "rollout"):
-            _rollout(
-                case, {key: field[key] for key in field if not timings[key].why}, state, controls, rounds, measured
-            )
+        _rollout(case, {key: field[key] for key in field if not timings[key].why}, state, controls, rounds, measured)
 
 
 def _rollout(
