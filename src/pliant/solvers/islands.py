@@ -44,30 +44,6 @@ def _join(root: Ints, a: int, b: int) -> None:
 
 
 @kernel
-def label_rows(flat: Flat) -> Ints:
-    """The least velocity of the island of each row, (m,); nv for rows without any."""
-    root = _label_velocities(flat.mass_ptr, flat.mass_idx, flat.jac_ptr, flat.jac_idx, flat.block_ptr)
-    label = np.empty(flat.kind.size, np.int64)
-    for b in range(flat.block_ptr.size - 1):
-        lo, hi = flat.block_ptr[b], flat.block_ptr[b + 1]
-        first = flat.jac_ptr[lo]
-        own = root[flat.jac_idx[first]] if flat.jac_ptr[hi] > first else root.size
-        for i in range(lo, hi):
-            label[i] = own
-    return label
-
-
-@kernel
-def is_one(flat: Flat) -> bool:
-    """Whether all rows that have velocities belong to one island."""
-    least, most = flat.velocity.size, -1
-    for own in label_rows(flat):
-        if own < flat.velocity.size:
-            least, most = min(least, own), max(most, own)
-    return least >= most
-
-
-@kernel
 def find_islands(flat: Flat) -> tuple[Ints, Ints, int]:
     """Island of each velocity (-1: carries no rows) and of each row, and how many there are.
 
