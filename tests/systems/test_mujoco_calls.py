@@ -247,3 +247,24 @@ def test_an_arena_that_is_too_small_is_an_exception(tmp_path):
     first, *_, last = done.stdout.splitlines()
     assert last == "alive"
     assert "memory" in first or "arena" in first or "stack" in first
+
+
+FIRST = """
+import mujoco, pliant
+world = '<worldbody><body><freejoint/><geom size=".1"/></body></worldbody>'
+model = mujoco.MjModel.from_xml_string(f"<mujoco>{world}</mujoco>")
+data, called = mujoco.MjData(model), []
+mujoco.set_mjcb_control(lambda m, d: called.append(m.nv))
+try:
+    pliant.Batch(model, nsim=2)
+except ValueError as error:
+    print("control" in str(error))
+pliant.mj_step(model, data, 3)
+print(called, mujoco.get_mjcb_control() is not None)
+"""
+
+
+def test_a_callback_that_is_set_before_the_first_use():
+    """It is called for the user's model and for no other."""
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["True", "[6, 6, 6] True"], done.stderr

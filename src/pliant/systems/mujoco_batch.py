@@ -12,6 +12,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
+from pliant.systems.mujoco_orders import check_callbacks
 from pliant.systems.mujoco_rollout import Means
 from pliant.systems.mujoco_simulations import Simulations
 from pliant.systems.mujoco_stats import Stats
@@ -34,6 +35,7 @@ class Batch(_Base):
     """
 
     def __new__(cls: Any, *_: Any, **__: Any) -> Any:
+        check_callbacks()  # before MuJoCo's module makes models of its own, at which it would call them
         return object.__new__(_with_theirs(cls))
 
     def __init__(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from pliant.errors import PliantError
 
+CALLBACKS: Final = ("passive", "control", "contactfilter", "sensor", "time", "act_dyn", "act_gain", "act_bias")
 OLDEST, NEWEST = (3, 17), (5, 0)  # the first that works, and the first that is not known
 
 
@@ -24,3 +27,18 @@ def mujoco() -> Any:
             'pip install "mujoco>=3.17,<5"'
         )
     return package
+
+
+@contextlib.contextmanager
+def without_callbacks() -> Iterator[None]:
+    """For small models of our own: the user's callbacks are not for them, and MuJoCo calls them when it compiles."""
+    mj = mujoco()
+    kept = {name: getattr(mj, f"get_mjcb_{name}")() for name in CALLBACKS}
+    kept = {name: callback for name, callback in kept.items() if callback is not None}
+    for name in kept:
+        getattr(mj, f"set_mjcb_{name}")(None)
+    try:
+        yield
+    finally:
+        for name, callback in kept.items():
+            getattr(mj, f"set_mjcb_{name}")(callback)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.inputs import Ints
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import mujoco, without_callbacks
 
 _log = logging.getLogger("pliant")
 
@@ -73,7 +73,8 @@ def compare() -> tuple[Ints, str]:
         data, contact = struct("mjData"), struct("mjContact")
         offsets = [getattr(data, name).offset for name in NUMBERS + POINTERS]
         found = np.array([*offsets, ctypes.sizeof(contact), *(getattr(contact, name).offset for name in CONTACT)])
-        return found, _difference(found)
+        with without_callbacks():
+            return found, _difference(found)
     except (AttributeError, KeyError, TypeError) as error:
         return np.zeros(0, np.int64), repr(error)
 

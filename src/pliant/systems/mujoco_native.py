@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import llvmlite.binding
 import numba
@@ -17,9 +17,7 @@ import numpy as np
 from numba.core import types
 
 from pliant.inputs import Ints
-from pliant.systems.mujoco_door import mujoco
-
-CALLBACKS: Final = ("passive", "control", "contactfilter", "sensor", "time", "act_dyn", "act_gain", "act_bias")
+from pliant.systems.mujoco_door import CALLBACKS, mujoco
 
 
 def _declare(name: str, arguments: int = 2, *rest: Any) -> Any:

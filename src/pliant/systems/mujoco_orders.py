@@ -9,8 +9,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_native import CALLBACKS
+from pliant.systems.mujoco_door import CALLBACKS, mujoco
 from pliant.systems.mujoco_step import check_belongs
 
 
