@@ -25,6 +25,7 @@ from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
     LINEAR,
+    POLISHED,
     RESIDUAL,
     TOLERANCE,
     Island,
@@ -38,7 +39,7 @@ from pliant.solvers.island import (
 from pliant.solvers.linear import direction, factorize
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import law_forces, predict
-from pliant.solvers.quick import GAINING, NEARLY, SHARP
+from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.sweeps import sweep
@@ -114,7 +115,7 @@ def _newton(island: Island, coupling: Coupling, force: Array) -> None:
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
     for k in range(STEPS):
-        if residual <= SHARP or (last < tally[TOLERANCE] and not residual < GAINING * last):
+        if residual <= POLISHED or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return
         if k == FIRST:
             copy(motion.best, force)
