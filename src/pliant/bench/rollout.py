@@ -17,7 +17,7 @@ from pliant.bench.scenes import walker
 from pliant.bench.suite import Measured, Suite
 from pliant.inputs import Array
 from pliant.studies.study import Progress
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_load import read_model
 
 STATES, STEPS, SETTLE = 64, 100, 300
@@ -60,13 +60,11 @@ def _states(model: Any) -> tuple[Array, Array]:
 
 
 def _laps(model: Any, threads: int, states: Array, controls: Array) -> list[tuple[str, Lap]]:
-    from mujoco import rollout
-
     def lap(roll: Any) -> Lap:
         datas = [mujoco().MjData(model) for _ in range(threads)]
         return partial(rollout_lap, roll, model, datas, states, controls)
 
-    return [(OURS, lap(pliant.rollout)), (THEIRS, lap(rollout.rollout))]
+    return [(OURS, lap(pliant.rollout)), (THEIRS, lap(part_of_mujoco("rollout").rollout))]
 
 
 def _metrics(threads: int, timings: dict[str, Timing]) -> list[Metric]:

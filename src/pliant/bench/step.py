@@ -22,7 +22,7 @@ from pliant.inputs import Array
 from pliant.studies.peers import Setting, Stepped, mujoco_settings, ours, steps_of_mujoco
 from pliant.studies.scenes import incline
 from pliant.studies.study import Progress, Results
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_load import read_spec
 from pliant.systems.mujoco_stats import SOLVED, stats
 
@@ -98,11 +98,9 @@ def _rollout(
     case: str, field: dict[str, Stepped], state: Array, controls: Array, rounds: int, measured: Measured
 ) -> None:
     """One state, one thread."""
-    from mujoco import rollout
-
     laps = {}
     for name, runner in field.items():
-        roll = pliant.rollout if name == OURS else rollout.rollout
+        roll = pliant.rollout if name == OURS else part_of_mujoco("rollout").rollout
         start = physics_state(runner.model, state)[None]
         laps[name] = partial(rollout_lap, roll, runner.model, [runner.data], start, controls[None])
     timings = race(laps, rounds)

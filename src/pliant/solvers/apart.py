@@ -1,4 +1,4 @@
-"""A whole step in one compiled call, island by island: few rows with the forces as unknowns, many with the velocities.
+"""A whole step in one compiled call, island by island: few rows on dense factors, many on sparse ones.
 
 Islands apart need fewer steps, each of them a smaller one, and none hides behind the forces of another.
 """

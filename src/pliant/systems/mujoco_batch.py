@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import InputError
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_orders import check_callbacks
 from pliant.systems.mujoco_rollout import Means
@@ -54,7 +53,7 @@ class Batch(_Base):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         check(model)  # with our words, before MuJoCo's
         super().__init__(model, nsim, nthread, False)  # data that are kept are ours
-        fields = _theirs().DATA_FIELDS
+        fields = part_of_mujoco("batch").DATA_FIELDS
         self._b = Simulations(self.__dict__["_b"], model, means, fields, persistent=persistent)
 
     @property
@@ -64,15 +63,10 @@ class Batch(_Base):
         return found
 
 
-def _theirs() -> Any:
-    mujoco()  # is there, and of a version that is known
-    return importlib.import_module("mujoco.batch")
-
-
 @functools.cache
 def _with_theirs(cls: Any) -> Any:
     """The class with MuJoCo's as its base."""
-    theirs = _theirs().Batch
+    theirs = part_of_mujoco("batch").Batch
     if issubclass(cls, theirs):
         return cls
     return type(cls.__name__, (cls, theirs), {"__module__": cls.__module__, "__doc__": cls.__doc__})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -27,6 +28,12 @@ def mujoco() -> Any:
             'pip install "mujoco>=3.17,<5"'
         )
     return package
+
+
+def part_of_mujoco(name: str) -> Any:
+    """A module of the package that it does not import by itself: batch, rollout."""
+    mujoco()  # is there, and of a version that is known
+    return importlib.import_module(f"mujoco.{name}")
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from pliant.errors import PliantError
 from pliant.solvers.formulation import Formulation
 from pliant.systems import mujoco_calls, mujoco_rollout
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_laws import Substance
 
 _patches: list[Patch] = []
@@ -22,7 +21,7 @@ class Patch:
 
     def __init__(self, replacements: Mapping[str, Callable[..., Any]], rollout: Callable[..., Any]) -> None:
         places = [(mujoco(), name, function) for name, function in replacements.items()]
-        places.append((importlib.import_module("mujoco.rollout"), "rollout", rollout))
+        places.append((part_of_mujoco("rollout"), "rollout", rollout))
         self._before = [(place, name, getattr(place, name)) for place, name, _ in places]
         for place, name, function in places:
             setattr(place, name, function)
