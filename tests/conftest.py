@@ -1,4 +1,4 @@
-"""Compile on the second core: with empty caches half of a run would be waiting for the compiler.
+"""Ctrl-C is heard, and the second core compiles: with empty caches half of a run would be waiting for the compiler.
 
 Kernels that steps of models need are compiled by a process of its own, which leaves them in the cache; tests that do
 not need them go first.
@@ -7,6 +7,7 @@ not need them go first.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -17,6 +18,11 @@ MANY = 500  # tests; for a few it is not worth it
 LATER = ("bench", "studies", "systems", "test_doctor", "test_examples", "test_run", "test_viewer")
 
 _compiling: list[subprocess.Popen[bytes]] = []
+
+
+def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # of a shell's background jobs: their children would be deaf
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
