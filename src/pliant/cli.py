@@ -153,12 +153,15 @@ def _watch(view: View, *, browser: bool) -> None:
 
 def _compile() -> int:
     from pliant._compile import cache_folder, cache_misses
-    from pliant.solvers.warm_up import warm_up
+    from pliant._linkage import open_doors
+    from pliant.solvers.warm_up import compiling_beside, warm_up
     from pliant.systems.mujoco_warm import warm_up as warm_up_models
 
     begin = time.perf_counter()
-    warm_up_models()
-    warm_up()
+    with compiling_beside():
+        warm_up_models()
+        warm_up()
+    open_doors()
     compiled, folder = cache_misses(), cache_folder()
     kept = f"kept in {folder}" if folder else "kept nowhere: set PLIANT_CACHE_DIR to a writable folder"
     print(f"pliant compile: {compiled} functions in {time.perf_counter() - begin:.0f} s, {kept}")

@@ -18,8 +18,6 @@ from pliant.solvers.islands import find_islands
 from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.quick import MOST
 from pliant.solvers.rows import make_rows
-from pliant.solvers.sweeps import sweep
-from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import factor_inertia, free_gain
 from tests.support.random_contacts import random_contact_problem
 
@@ -109,23 +107,6 @@ def test_the_direction_by_forces_solves_its_system():
     D = B + C @ (rows.step * Z @ Z.T)
     wanted = np.linalg.solve(D, island.system.k - C @ missed)
     np.testing.assert_allclose(df, wanted, atol=1e-6 * np.abs(wanted).max())  # E is 1e-8 of h a
-
-
-def test_sweeps_come_nearer():
-    problem = falling(40, LAWS["linear"], 25)
-    flat = problem.flat()
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    rows, diagonal = make_rows(flat, inertia), np.arange(len(flat.velocity) + 1)
-    pattern = analyze(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
-    push = free_gain(inertia, flat.step, flat.force)
-    island = make_island(inertia, rows, pattern, flat.velocity, push, 0.0, 10.0, 1e-10)
-    right = np.concatenate([f.ravel() for f in pliant.solve(problem).forces])
-    misses = []
-    for count in (0, 100, 3000):
-        force = np.zeros(len(right))
-        sweep(island, count, force)
-        misses.append(np.abs(force - right).max() / np.abs(right).max())
-    assert misses[0] == 1.0 and misses[1] < 1.0 and misses[2] < 0.1 * misses[1]
 
 
 def test_what_is_said_to_be_solved_is():

@@ -80,7 +80,7 @@ def start_path(rows: Rows, path: Path, force: Array, p: Array, spread: float, si
                 if rows.law[i, FRICTION] > 0.0:
                     rim += (force[i] / rows.law[i, FRICTION]) ** 2
             path.force[lo] = max(force[lo], np.sqrt(rim) + room)
-            path.dual[lo] = rate
+            path.dual[lo] = max(rate, p[lo] - rate_at(rows.law, h, lo, path.force[lo])[0])
             continue
         low, high = rows.law[lo, LOWER], rows.law[lo, UPPER]
         room = min(room, 0.5 * (high - low))

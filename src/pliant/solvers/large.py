@@ -1,13 +1,14 @@
 """The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities, or in the forces.
 
-Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. Laws cut at
-another scale decide otherwise on the way, and have the same answers: the scales take turns until one of them is there.
-Sweeps over the blocks bring it near.
+Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. The interior path
+does not ask who does, and leads to the answer or near it. From there laws cut at another scale, which decide otherwise
+on the way and have the same answers, take turns until one of them is there.
 """
 
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.coupling import (
@@ -23,6 +24,7 @@ from pliant.solvers.force_steps import cut
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
+    INSIDE,
     ITERATIONS,
     LINEAR,
     POLISHED,
@@ -36,23 +38,23 @@ from pliant.solvers.island import (
     make_island,
     settle,
 )
-from pliant.solvers.linear import direction, factorize
+from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
-from pliant.solvers.stages import LEAST, line_search
-from pliant.solvers.sweeps import sweep
+from pliant.solvers.stages import LEAST, interior, line_search
 from pliant.solvers.symbolic import find_pattern
 from pliant.solvers.whiten import Inertia
 
-STEPS = 98  # of Newton; what needs more is left to the other ways
-FIRST, EACH = 10, 8  # with the laws as they are, and then with each cut
-CUTS = 1.0, 0.1, 0.01  # times 1 / (h a), where the laws are cut into pieces
+FIRST = 16  # steps of Newton with the laws as they are
+CUTS = (0.1, 0.01, 1e-3, 1e-5) * 2  # times 1 / (h a), where the laws are cut into pieces
+EACH = 8  # steps of each cut
 FAR = 1e-6  # a residual below which steps are whole
-FEW, SWEEPS = 20, 300  # sweeps before the cuts, and before Newton starts again
+SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 
 
+@separate
 @kernel
 def large(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
@@ -68,22 +70,23 @@ def large(
     else:
         coupling = no_coupling()
         pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
-    island = make_island(inertia, rows, pattern, flat.velocity, push, lift, 1.0 * STEPS, NEARLY)
+    island = make_island(inertia, rows, pattern, flat.velocity, push, lift, np.inf, NEARLY)
     if island.motion.tally[LINEAR] != 0.0:
         return False
     if by_forces:
         _predict(island, coupling, flat.velocity, guess, force)
     else:
         predict(island, flat.velocity, guess, force)
-    _newton(island, coupling, force)
-    if not island.motion.tally[RESIDUAL] < NEARLY:
-        copy(island.motion.best, force)
-        sweep(island, SWEEPS, force)
-        _newton(island, coupling, force)
+    start, done = force.copy(), island.motion.tally
+    _newton(island, coupling, 1.0, FIRST, force)
+    if not done[RESIDUAL] < NEARLY:
+        if by_forces:
+            pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
+            island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)
+        _search(island, start, force)
     finish(island, force)
     copy(island.motion.v, velocity)
-    done = island.motion.tally
-    tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS], done[FACTORIZATIONS]
+    tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS] + done[INSIDE], done[FACTORIZATIONS]
     return bool(done[RESIDUAL] < goal) and cancellation(rows, velocity.size, force) < CANCELLATION
 
 
@@ -108,21 +111,37 @@ def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force:
 
 
 @kernel
-def _newton(island: Island, coupling: Coupling, force: Array) -> None:
-    """From `force`, in place; the best forces are left in island.motion.best."""
+def _search(island: Island, start: Array, force: Array) -> None:
+    """Interior paths, from `start` and from the best forces of all, and Newton from where they end."""
+    tally, nothing = island.motion.tally, no_coupling()
+    copy(start, force)
+    for spread in SPREADS:
+        interior(island, force, 1.0 - island.lift, spread, PATH)
+        for scale in CUTS:
+            if tally[RESIDUAL] < NEARLY:
+                break
+            if scale == CUTS[0]:
+                copy(island.motion.best, force)
+            _newton(island, nothing, scale, EACH, force)
+        copy(island.motion.best, force)
+        if tally[RESIDUAL] < NEARLY:
+            _newton(island, nothing, 1.0, EACH, force)
+            return
+
+
+@kernel
+def _newton(island: Island, coupling: Coupling, scale: float, most: int, force: Array) -> None:
+    """At most so many steps from `force`, in place, of laws that are cut at `scale`; the best forces are left in
+    island.motion.best. Below the tolerance as long as they gain."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
-    for k in range(STEPS):
+    if scale != 1.0:
+        there = cut(rows, scale)
+    for _ in range(most):
         if residual <= POLISHED or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return
-        if k == FIRST:
-            copy(motion.best, force)
-            sweep(island, FEW, force)
-            residual = settle(rows, island.inertia, motion, lift, force)
-        if k >= FIRST and (k - FIRST) % EACH == 0:
-            there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
         linearise_blocks(there, force, p, lift, system)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1

@@ -7,6 +7,7 @@ Newton. Rows at a bound take no part in the factors.
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.force_steps import cut, direction, make_pieces
@@ -51,6 +52,7 @@ MANY = 26  # steps in which one block at a time changes its piece
 MOST = 80  # rows; with more, factors in the velocities are faster
 
 
+@separate
 @kernel
 def quick(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,

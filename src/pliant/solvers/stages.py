@@ -5,6 +5,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.interior import (
+    Path,
     advance,
     central_step,
     dual_directions,
@@ -43,6 +44,8 @@ SETTLED = 1e-13  # one below which no factorization is
 # and on the interior path, where the distance from the rim is one.
 LEAST = 1e-8
 LEAST_INSIDE = 1e-14
+SHORT = 0.3  # a step of the interior path that is too short to be worth taking
+STUCK, PATIENCE = 0.1, 5  # and steps of which so many end it
 FEW_UNKNOWNS = 60  # linear islands up to here go straight to the dense factorization
 
 
@@ -128,7 +131,7 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
     # the velocity is an iterate of its own: recomputed from the forces it would carry their rounding, amplified
     x, dx = np.zeros(motion.x.size), np.zeros(motion.x.size)
     whitened_impulse(rows, path.force, x)
-    first = 0.0
+    first, stuck = 0.0, 0
     for it in range(int(most)):
         copy(path.force, force)
         project(rows, force)
@@ -148,31 +151,44 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
         elif total < 1e-22 * first:
             return
         scale_contacts(rows, path, system.small)
-        target, corrected = 0.0, 0.0
-        step = 0.0
-        for half in range(2):  # Mehrotra: predict, then correct on the same factors
-            central_step(rows, path, system, cone, target, corrected)
-            if half == 0:
-                tally[INSIDE] += 1
-                tally[FACTORIZATIONS] += 1
-                if not factorize(rows, island.pattern, system, LEAST_INSIDE):
-                    return
-            else:
-                push_forces(rows, system, LEAST_INSIDE)
-            whitened_impulse(rows, path.force, dx)
-            for j in range(dx.size):
-                dx[j] -= x[j]
-            direction(rows, island.pattern, system, dx, path.d_force)
-            dual_directions(rows, path, system.flow, cone, target)
-            step = longest_step(rows, path, system.small[2])
-            ratio = max(product_after(rows, path, min(1.0, step)) / total, 0.0)
-            target, corrected = min(max(ratio**3, 1e-4), 1.0) * total / pairs, 1.0
-        if not step > 1e-12:
+        mean = total / pairs
+        step = _aim(island, path, x, dx, cone, 0.0, 0.0, True)
+        tally[INSIDE] += 1
+        tally[FACTORIZATIONS] += 1
+        if step < 0.0:
+            return
+        ratio = max(product_after(rows, path, min(1.0, step)) / total, 0.0)  # Mehrotra: predict, then correct
+        step = _aim(island, path, x, dx, cone, min(max(ratio**3, 1e-4), 1.0) * mean, 1.0, False)
+        for back in (1.0, 10.0):  # near the rim: to the middle first
+            if step < SHORT:
+                step = _aim(island, path, x, dx, cone, back * mean, 0.0, False)
+        stuck = stuck + 1 if step < STUCK else 0
+        if stuck == PATIENCE or not step > 1e-12:
             return
         step = min(1.0, 0.99 * step)
         advance(rows, path, step)
         for j in range(dx.size):
             x[j] += step * dx[j]
+
+
+@kernel
+def _aim(
+    island: Island, path: Path, x: Array, dx: Array, cone: float, target: float, corrected: float, anew: bool
+) -> float:
+    """The direction towards lambda o u = target, into path and dx, on new factors or those at hand; returns the longest
+    step along it, -1 if there are no factors."""
+    rows, system = island.rows, island.system
+    central_step(rows, path, system, cone, target, corrected)
+    if not anew:
+        push_forces(rows, system, LEAST_INSIDE)
+    elif not factorize(rows, island.pattern, system, LEAST_INSIDE):
+        return -1.0
+    whitened_impulse(rows, path.force, dx)
+    for j in range(dx.size):
+        dx[j] -= x[j]
+    direction(rows, island.pattern, system, dx, path.d_force)
+    dual_directions(rows, path, system.flow, cone, target)
+    return longest_step(rows, path, system.small[2])
 
 
 def exact_newton(island: Island, force: Array, most: int, search: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -36,6 +38,17 @@ from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import factor_inertia
 
 BODIES = 40  # enough that the sparse ordering has something to order
+
+
+@contextmanager
+def compiling_beside() -> Iterator[None]:
+    """Meanwhile, in a process of its own: the usual step, few rows before many."""
+    if cache_folder() is None:
+        yield
+        return
+    code = "import pliant.solvers.apart; from pliant._linkage import open_doors; open_doors()"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL):
+        yield
 
 
 def warm_up() -> None:

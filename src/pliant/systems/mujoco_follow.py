@@ -13,7 +13,7 @@ from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_reach import BENT, SPUN, Reach
 from pliant.systems.mujoco_solve import Answer, solve_flat
 
-NEVER: Final = 1e30  # [m] a gap that does not close
+NEVER: Final = 100.0  # times what the geoms come nearer to each other in the step: a gap that does not close
 
 
 def centre(reach: Reach, model: Any, data: Any, answer: Answer) -> bool:
@@ -64,14 +64,14 @@ def follow_open(
 def _stretch(
     reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], contacts: list[int], value: Array
 ) -> bool:
-    """Write into `value` the gaps between two geoms that move with v: NEVER, if they miss each other; whether they
-    meet."""
+    """Write into `value` the gaps between two geoms that move with v, far too wide if they miss each other; whether
+    they meet."""
     seen, rows = step.flat.value, data.contact.efc_address[contacts]
     speed = float(reach.speeds(data, v)[list(pair)].sum()) + 1e-12
     margin = float(data.contact.includemargin[contacts[0]])
     time = reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
     if not np.isfinite(time):
-        value[rows] = NEVER
+        value[rows] = max(1.0, NEVER * step.flat.step * speed)
         return False
     seeming = min(seen[i] / max(-_rate(step.flat, i, v), 1e-300) for i in rows)
     ratio = time / seeming if seeming > 0.0 else 1.0
