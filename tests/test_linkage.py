@@ -1,6 +1,7 @@
 """Kernels behind a pointer: the same answers, compiled when they are entered, found on disk by the next process."""
 
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -79,7 +80,7 @@ def halve(x: Array) -> float:
 
 
 @kernel
-def halve_numbers(x):
+def halve_numbers(x: Any) -> Any:
     return halve(x)
 
 

@@ -58,9 +58,9 @@ class Coulomb(Formulation):
         """One way after another, each from the best forces so far and with steps of its own to take."""
         soft, grip = self._soften, self._grip
         near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
-        ways: tuple[Way, ...] = (soft, near, self._from_convex, grip, self._cold, nearer)
-        if is_small(island):  # what many rows do not find by then takes seconds, and seldom is found later
-            ways += (soft, grip, nearest, soft, grip)
+        ways: tuple[Way, ...] = (near, soft, grip)  # what many rows do not find so takes seconds, and seldom is found
+        if is_small(island):
+            ways = soft, near, self._from_convex, grip, self._cold, nearer, soft, grip, nearest, soft, grip
         self._rescale(island, force)
         for way in ways:
             if solved(island):

@@ -73,15 +73,23 @@ def solve(
 
 
 def solve_islands(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None = None
+    flat: Flat,
+    inertia: Inertia,
+    solver: Formulation,
+    force: Array,
+    velocity: Array,
+    guess: Array | None = None,
+    *,
+    brief: bool = False,
 ) -> Islands:
-    """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces."""
+    """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces.
+    brief: what the usual step finds will do, solved or not."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
     velocity_island, row_island, count = find_islands(flat)
     if count == 1 and np.all(velocity_island == 0):
-        reports = [_solve_island(flat, inertia, solver, force, velocity, guess)]
+        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, brief)]
     else:
         reports = []
         for part, v, r in split(flat, velocity_island, row_island, count):
@@ -89,7 +97,7 @@ def solve_islands(
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)
             part_guess = guess[v] if guess is not None and len(v) else None
-            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess))
+            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, brief))
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
     tally = np.array([t for t, _ in reports])
@@ -103,13 +111,14 @@ def solve_islands(
 
 
 def _solve_island(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, brief: bool
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
-    if guess is not None:
-        done = _quickly(flat, inertia, solver, force, velocity, guess)
-        if done is not None:
-            return done, Status.SOLVED
+    if guess is not None and takes_quick(solver):
+        tally, good = _quickly(flat, inertia, solver, force, velocity, guess)
+        if good or (brief and tally[ITERATIONS] > 0.0 and _sane(force) and _sane(velocity)):
+            return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
+        force.fill(0.0)
     island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
     if guess is not None and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
@@ -128,17 +137,13 @@ def takes_quick(solver: Formulation) -> bool:
 
 def _quickly(
     flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array
-) -> Array | None:
-    """The tally of the usual step, or None: it was not one, and force is 0 again."""
-    if not takes_quick(solver):
-        return None
+) -> tuple[Array, bool]:
+    """The tally of the usual step, and whether it was one."""
     found, tally = np.zeros(3), np.zeros(TALLY)
     push = free_gain(inertia, flat.step, flat.force)
-    if not solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found):
-        force.fill(0.0)
-        return None
+    good = solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found)
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
-    return tally
+    return tally, good
 
 
 def _sane(numbers: Array) -> bool:

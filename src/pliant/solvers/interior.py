@@ -30,6 +30,8 @@ from pliant.solvers.rows import (
     rate_at,
 )
 
+OPEN = 10.0  # times the rates that paths begin with, from which on a contact is as far from closing as it seems
+
 
 class Path(NamedTuple):
     """Iterates and directions, per row; on contacts `dual` is scaled by mu, and `other` unused."""
@@ -80,7 +82,8 @@ def start_path(rows: Rows, path: Path, force: Array, p: Array, spread: float, si
                 if rows.law[i, FRICTION] > 0.0:
                     rim += (force[i] / rows.law[i, FRICTION]) ** 2
             path.force[lo] = max(force[lo], np.sqrt(rim) + room)
-            path.dual[lo] = max(rate, p[lo] - rate_at(rows.law, h, lo, path.force[lo])[0])
+            u = p[lo] - rate_at(rows.law, h, lo, path.force[lo])[0]
+            path.dual[lo] = u if u > OPEN * rate else rate
             continue
         low, high = rows.law[lo, LOWER], rows.law[lo, UPPER]
         room = min(room, 0.5 * (high - low))

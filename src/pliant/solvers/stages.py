@@ -163,7 +163,7 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
             if step < SHORT:
                 step = _aim(island, path, x, dx, cone, back * mean, 0.0, False)
         stuck = stuck + 1 if step < STUCK else 0
-        if stuck == PATIENCE or not step > 1e-12:
+        if (stuck >= PATIENCE and cone > 0.0) or not step > 1e-12:  # the convex path leads out again
             return
         step = min(1.0, 0.99 * step)
         advance(rows, path, step)

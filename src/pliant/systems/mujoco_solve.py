@@ -61,37 +61,39 @@ class Step:
         return make_flat(*self.parts)
 
     def solve(self, solver: Formulation, guess: Array) -> Answer:
-        """guess: (nv,), a velocity near that of the end of the step."""
+        """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
             tally = np.zeros(3)
             good, velocity, force = attempt(*self.parts, guess, solver.lift, QUICK * solver.tolerance, tally)
             if good:
                 return Answer(velocity, force, Status.SOLVED, tally[0], int(tally[1]), int(tally[2]))
-        return solve_flat(self.flat, solver, guess)
+        return solve_flat(self.flat, solver, guess, brief=True)
 
 
-def solve_flat(flat: Flat, solver: Formulation, guess: Array) -> Answer:
-    """The same, with all that the solvers have.
+def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, brief: bool = False) -> Answer:
+    """The same, with all that the solvers have, or only with the usual step.
 
     Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
     nothing (Painleve). An answer with more energy than motion and springs hold is not taken: the convex program's is,
     which should not gain any, and the step counts as solved by the fallback. If it does gain some, Coulomb's is kept.
     """
-    answer = _solve(flat, solver, guess)
-    if isinstance(solver, Convex) or not gains(flat, answer.velocity, answer.force):
+    answer = _solve(flat, solver, guess, brief)
+    if isinstance(solver, Convex) or (brief and not answer.status.solved):
         return answer
-    other = _solve(flat, Convex(), guess)
+    if not gains(flat, answer.velocity, answer.force):
+        return answer
+    other = _solve(flat, Convex(), guess, False)
     if gains(flat, other.velocity, other.force):
         return answer
     return other._replace(status=Status.SOLVED_BY_FALLBACK) if other.status is Status.SOLVED else other
 
 
 @np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array) -> Answer:
+def _solve(flat: Flat, solver: Formulation, guess: Array, brief: bool) -> Answer:
     force = np.zeros(len(flat.kind))
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = solve_islands(flat, inertia, solver, force, velocity, guess)
+    islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=brief)
     return Answer(
         velocity,
         force + 0.0,

@@ -34,7 +34,7 @@ from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
-from pliant.systems.mujoco_solve import Answer, Step
+from pliant.systems.mujoco_solve import Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
@@ -260,7 +260,10 @@ class Stepper:
         return (push, shift) if turns else (None, None)
 
     def solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved."""
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved.
+
+        All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
+        """
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
             if centre(self._reach, model, data, answer):
@@ -271,6 +274,8 @@ class Stepper:
             if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
+        if not answer.status.solved:
+            answer = solve_flat(step.flat, solver, answer.velocity)
         if not self.laws.bounces:
             return answer, step
         turning = None if step.push is None else step.push + inertial(self._bodies, data.xmat, data.qvel)
