@@ -49,7 +49,7 @@ def run_bench(given: argparse.Namespace) -> int:
     done: dict[str, Sequence[Metric]] = {}
     try:
         if given.list or given.table:
-            return _list() if given.list else _table(given)
+            return _list(given.suites) if given.list else _table(given)
         return _measure(given, done)
     except (PliantError, OSError, ImportError) as error:
         print(f"pliant bench: {error}", file=sys.stderr)
@@ -112,10 +112,10 @@ def _gate(done: dict[str, Sequence[Metric]], baseline: Baseline) -> int:
     return 0 if verdict.passed else 1
 
 
-def _list() -> int:
+def _list(suites: Sequence[str]) -> int:
     from pliant.bench.suite import find
 
-    for name, suite in find(()).items():
+    for name, suite in find(suites).items():
         print(f"{name:12}{suite.title}")
     return 0
 

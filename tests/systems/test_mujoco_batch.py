@@ -329,3 +329,9 @@ def test_memory_does_not_grow():
 
     before = often(100)
     assert often(300) - before < 3000  # kB
+
+
+@pytest.mark.parametrize(("numbers", "named"), [(("3", 1), "nsim"), ((0, 1), "nsim"), ((2, -1), "nthread")])
+def test_numbers_that_are_none_are_refused(numbers, named):
+    with pytest.raises(pliant.InputError, match=f"{named} must be a whole number"):
+        pliant.Batch(pile(), *numbers)

@@ -11,7 +11,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver
 from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_laws import Substance
-from pliant.systems.mujoco_orders import check_callbacks
+from pliant.systems.mujoco_orders import check_callbacks, whole
 from pliant.systems.mujoco_rollout import Means
 from pliant.systems.mujoco_simulations import Simulations
 from pliant.systems.mujoco_stats import Stats
@@ -52,7 +52,7 @@ class Batch(_Base):
         if not isinstance(model, mujoco().MjModel):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         check(model)  # with our words, before MuJoCo's
-        super().__init__(model, nsim, nthread, False)  # data that are kept are ours
+        super().__init__(model, whole("nsim", nsim, 1), whole("nthread", nthread, 0), False)  # data that are kept are ours
         fields = part_of_mujoco("batch").DATA_FIELDS
         self._b = Simulations(self.__dict__["_b"], model, means, fields, persistent=persistent)
 
