@@ -86,7 +86,7 @@ def halve_numbers(x: Any) -> Any:
 
 def test_other_arguments_than_the_annotations_say_are_refused():
     assert halve_numbers(np.ones(1)) == 0.5
-    with pytest.raises(numba.TypingError, match="halve.door takes"):
+    with pytest.raises(numba.TypingError, match=r"halve\.door takes"):
         halve_numbers(np.ones(1, np.int64))
 
 

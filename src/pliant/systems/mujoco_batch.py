@@ -52,7 +52,8 @@ class Batch(_Base):
         if not isinstance(model, mujoco().MjModel):
             raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
         check(model)  # with our words, before MuJoCo's
-        super().__init__(model, whole("nsim", nsim, 1), whole("nthread", nthread, 0), False)  # data that are kept are ours
+        nsim, nthread = whole("nsim", nsim, 1), whole("nthread", nthread, 0)
+        super().__init__(model, nsim, nthread, False)  # data that are kept are ours
         fields = part_of_mujoco("batch").DATA_FIELDS
         self._b = Simulations(self.__dict__["_b"], model, means, fields, persistent=persistent)
 
