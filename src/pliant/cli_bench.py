@@ -113,9 +113,10 @@ def _gate(done: dict[str, Sequence[Metric]], baseline: Baseline) -> int:
 
 
 def _list(suites: Sequence[str]) -> int:
+    from pliant.bench import LONG, SUITES
     from pliant.bench.suite import find
 
-    for name, suite in find(suites).items():
+    for name, suite in find(suites or (*SUITES, *LONG)).items():
         print(f"{name:12}{suite.title}")
     return 0
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pliant.bench import SUITES
+from pliant.bench import LONG, SUITES
 from pliant.bench.machine import machine, versions
 from pliant.bench.metric import Metric
 from pliant.errors import InputError
@@ -48,10 +48,10 @@ class Finished(NamedTuple):
 
 
 def find(names: Sequence[str]) -> dict[str, Suite]:
-    """The suites of these names, all if there are none."""
-    unknown = [name for name in names if name not in SUITES]
+    """The suites of these names; if there are none, all but the long ones."""
+    unknown = [name for name in names if name not in (*SUITES, *LONG)]
     if unknown:
-        raise InputError(f"no suite is called {unknown[0]!r}; there are: {', '.join(SUITES)}")
+        raise InputError(f"no suite is called {unknown[0]!r}; there are: {', '.join((*SUITES, *LONG))}")
     return {name: importlib.import_module(f"pliant.bench.{name}").SUITE for name in names or SUITES}
 
 

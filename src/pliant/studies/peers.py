@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.inputs import Array
 from pliant.materials import Material
+from pliant.solvers.formulation import Formulation
 from pliant.studies.scenes import HARD
 from pliant.systems.mujoco_calls import mj_step
 from pliant.systems.mujoco_door import mujoco
@@ -88,11 +89,11 @@ class Setting(NamedTuple):
     change: Callable[[Any], None]
 
 
-def ours(material: Material = HARD) -> Peer:
+def ours(material: Material = HARD, solver: Formulation | None = None) -> Peer:
     materials = {"geom:*": material}
 
     def step(model: Any, data: Any, count: int) -> None:
-        mj_step(model, data, count, materials=materials)
+        mj_step(model, data, count, materials=materials, solver=solver)
 
     return Peer("pliant", "the material", lambda xml: Stepped(read_spec(xml), step, lambda spec: None))
 

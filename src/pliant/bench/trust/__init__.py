@@ -1,0 +1,38 @@
+"""`pliant bench trust`: what makes simulators explode, creep, sink or stop, ours and others beside each other."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+from pliant.bench.metric import Metric
+from pliant.bench.suite import Measured, Suite
+from pliant.bench.trust.scene import OURS, Scene
+from pliant.studies.study import Progress
+
+SCENES: Final = ("stick",)
+
+
+def scenes() -> list[Scene]:
+    """In the order of the page."""
+    return [importlib.import_module(f"pliant.bench.trust.{name}").SCENE for name in SCENES]
+
+
+def run(quick: bool, progress: Progress) -> Measured:
+    measured = Measured()
+    for scene in scenes():
+        progress(f"trust: {scene.name}")
+        outcomes = scene.run(quick, progress)
+        measured.details[scene.name] = {
+            "title": scene.title,
+            "right": scene.right,
+            "outcomes": [outcome._asdict() for outcome in outcomes],
+        }
+        for engine in dict.fromkeys(outcome.engine for outcome in outcomes):
+            own = [outcome.right for outcome in outcomes if outcome.engine == engine]
+            goal = 1.0 if engine in OURS else None
+            measured.metrics.append(Metric(f"{scene.name}: {engine}", sum(own) / len(own), better="more", goal=goal))
+    return measured
+
+
+SUITE = Suite("hard scenes, ours and others: what came out, and whether it is right", run)
