@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -143,3 +144,27 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
     path.write_bytes(b"\x89PNG\r\n\xff\xfe\x00")
     with pytest.raises(pliant.FileError, match=r"image\.urdf"):
         pliant.load(path)
+
+
+def hip(apart: float) -> str:
+    """Three links in one line, with balls of 10 cm that far from each other."""
+    link = """<inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><sphere radius=".1"/></geometry></collision>"""
+    links = "".join(f'<link name="{name}">{link}</link>' for name in ("base", "hip", "thigh", "shin"))
+    joints = "".join(
+        f"""<joint name="to {child}" type="continuous"><parent link="{parent}"/><child link="{child}"/>
+        <origin xyz="0 0 {apart}"/><axis xyz="0 1 0"/></joint>"""
+        for parent, child in (("base", "hip"), ("hip", "thigh"), ("thigh", "shin"))
+    )
+    return f'<robot name="r">{links}{joints}</robot>'
+
+
+@pytest.mark.parametrize(("apart", "pairs"), [(0.09, [("base", "thigh"), ("hip", "shin")]), (0.11, [])])
+def test_links_that_overlap_over_one_between_them_pass_through_each_other(apart, pairs, caplog):
+    with caplog.at_level(logging.WARNING, logger="pliant"):
+        system = pliant.load(hip(apart), floating=True)
+    said = [record.message for record in caplog.records if "overlap" in record.message]
+    assert system.model.nexclude == len(pairs)
+    assert said == ([] if not pairs else [said[0]]) and all(f"{a} and {b}" in said[0] for a, b in pairs)
+    mujoco.mj_forward(system.model, system.data)
+    assert system.data.ncon == 0

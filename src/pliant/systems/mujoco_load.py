@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.errors import FileError, InputError, PliantError
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_overlaps import exclude_overlaps
 
 _log = logging.getLogger("pliant")
 MESHES: Final = (".stl", ".obj", ".msh")  # what MuJoCo reads
@@ -24,7 +25,7 @@ def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> An
     floating: the first body of the model gets a free joint, as the base of a walking robot that URDF holds fixed.
     floor: a plane at height 0.
     """
-    spec = _read(source)
+    spec, is_urdf = _read(source)
     bodies = spec.worldbody.bodies
     if floating:
         if not bodies:
@@ -34,6 +35,8 @@ def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> An
             bodies[0].add_freejoint()
         elif all(joint.type != mujoco().mjtJoint.mjJNT_FREE for joint in joints):
             raise InputError(f"floating: {bodies[0].name or 'the first body'} has a joint already, {joints[0].name!r}")
+    if is_urdf:
+        exclude_overlaps(spec, compile_spec(spec))
     if floor:
         if spec.geom("floor") is not None:
             raise InputError("floor: the model has a geom named 'floor' already; leave the argument out, or rename it")
@@ -59,7 +62,8 @@ def compile_spec(spec: Any) -> Any:
         raise InputError(f"MuJoCo cannot compile the model: {error}") from error
 
 
-def _read(source: Any) -> Any:
+def _read(source: Any) -> tuple[Any, bool]:
+    """The mujoco.MjSpec, and whether it is of a URDF."""
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return _parse(source, None)
     try:
@@ -76,7 +80,7 @@ def _read(source: Any) -> Any:
             raise FileError(f"{path}: this is not a text: {error}") from error
         return _parse(text, path)
     try:
-        return mujoco().MjSpec.from_file(str(path))
+        return mujoco().MjSpec.from_file(str(path)), False
     except ValueError as error:
         raise FileError(f"{path}: MuJoCo cannot read it: {error}") from error
 
@@ -85,7 +89,7 @@ def _is_urdf(path: Path) -> bool:
     return path.suffix.lower() == ".xml" and b"<robot" in path.read_bytes()[:2000]
 
 
-def _parse(text: str, path: Path | None) -> Any:
+def _parse(text: str, path: Path | None) -> tuple[Any, bool]:
     name = path or "the text"
     try:
         root = ElementTree.fromstring(text)
@@ -94,7 +98,7 @@ def _parse(text: str, path: Path | None) -> Any:
     try:
         if root.tag == "robot":
             text = _prepare(root, None if path is None else path.resolve().parent)
-        return mujoco().MjSpec.from_string(text)
+        return mujoco().MjSpec.from_string(text), root.tag == "robot"
     except ValueError as error:
         if isinstance(error, PliantError):
             raise

@@ -35,11 +35,11 @@ def wall(step: float) -> str:
     </body>
     <body name="cube" pos="-0.05 0 0"><freejoint/><geom type="box" size="0.05 0.05 0.05" mass="1"/></body>
   </worldbody>
-  <actuator><position joint="hand" kp="20000" kv="200"/></actuator>
+  <actuator><position joint="hand" kp="2000" kv="20"/></actuator>
 </mujoco>"""
 
 
-SERVOS: Final = {"wall": 0.002, "pinch": PINCH_CONTROL}  # [m] beyond touch
+SERVOS: Final = {"wall": 0.02, "pinch": PINCH_CONTROL}  # [m] beyond touch
 MODELS: Final[dict[str, Callable[[float], str]]] = {"ramp": partial(incline, FRICTION), "wall": wall, "pinch": pinch}
 
 
