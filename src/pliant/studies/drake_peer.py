@@ -53,6 +53,12 @@ class Simulated:
         return float(np.abs(self._plant.GetVelocities(self._context)).max())
 
     @property
+    def energy(self) -> float:
+        """Of motion and height [J]."""
+        plant, context = self._plant, self._context
+        return float(plant.EvalKineticEnergy(context) + plant.EvalPotentialEnergy(context))
+
+    @property
     def pose(self) -> tuple[Array, Array]:
         """Of the bodies: positions (n, 3) [m], unit quaternions (n, 4)."""
         turns = [self._plant.EvalBodyPoseInWorld(self._context, b).rotation().ToQuaternion() for b in self._bodies]

@@ -68,6 +68,17 @@ class Stepped:
         return float(np.abs(self.data.qvel).max())
 
     @property
+    def energy(self) -> float:
+        """Of motion and height [J]."""
+        mj = mujoco()
+        mj._functions.mj_kinematics(self.model, self.data)
+        mj.mj_comPos(self.model, self.data)
+        (mj.mj_makeM if hasattr(mj, "mj_makeM") else mj.mj_crb)(self.model, self.data)
+        mj.mj_energyPos(self.model, self.data)
+        mj.mj_energyVel(self.model, self.data)
+        return float(self.data.energy.sum())
+
+    @property
     def exploded(self) -> bool:
         """MuJoCo then counts a warning and starts afresh, from another state."""
         kinds = mujoco().mjtWarning

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.errors import PliantError
 from pliant.materials import Material
 from pliant.solvers.convex import Convex
-from pliant.studies.peers import Peer, Runner, Stepped, drake_peers, mujoco_peers, ours
+from pliant.studies.peers import Peer, Runner, drake_peers, mujoco_peers, ours
 from pliant.studies.study import Progress
 
 COULOMB, CONVEX = OURS = "pliant, Coulomb", "pliant, Convex"
@@ -51,11 +51,17 @@ def engines(stiffness: float, material: Material, *, dissipation: float = 0.0, d
         ours(material)._replace(name=COULOMB, settings="the material, Coulomb()"),
         ours(material, Convex())._replace(name=CONVEX, settings="the material, Convex()"),
     ]
-    return [*own, *mujoco_peers(stiffness), *(drake_peers(stiffness, dissipation=dissipation) if drake else [])]
+    return [
+        *own,
+        *mujoco_peers(stiffness, 2.0 * np.sqrt(stiffness)),
+        *(drake_peers(stiffness, dissipation=dissipation) if drake else []),
+    ]
 
 
-def try_out(peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: int = 10) -> Outcome:
-    """One engine on one case: to the end, or until it explodes, stops, or PATIENCE has run out."""
+def try_out(
+    peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: int = 10, patience: float = PATIENCE
+) -> Outcome:
+    """One engine on one case: to the end, or until it explodes, stops, or `patience` [s] has run out."""
     try:
         runner = peer.start(xml)
         begin, done = perf_counter(), 0
@@ -63,10 +69,10 @@ def try_out(peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: 
             count = min(each, steps - done)
             runner.step(count)
             done += count
-            if not np.isfinite(runner.position).all() or (isinstance(runner, Stepped) and runner.exploded):
+            if not np.isfinite(runner.position).all() or (getattr(runner, "exploded", False)):
                 return Outcome(peer.name, case, False, {}, "explodes")
-            if perf_counter() - begin > PATIENCE:
-                return Outcome(peer.name, case, False, {}, f"{done} of {steps} steps in {PATIENCE:g} s")
+            if perf_counter() - begin > patience:
+                return Outcome(peer.name, case, False, {}, f"{done} of {steps} steps in {patience:g} s")
         right, values = judge(runner)
     except (PliantError, RuntimeError, ValueError, SystemExit) as error:
         return Outcome(peer.name, case, False, {}, f"stops: {str(error).splitlines()[0][:100]}")

@@ -1,0 +1,74 @@
+"""Boxes, capsules and spheres poured into a tray: do steps meet the laws, how deep do they sink, do they stay."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from pliant.bench.scenes import TRAY, pile
+from pliant.bench.trust.scene import Outcome, Scene, Verdict, engines, try_out
+from pliant.materials import DEFAULT_MATERIAL
+from pliant.solution import Status
+from pliant.studies.peers import Peer, Runner, Stepped
+from pliant.studies.study import Progress
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_stats import stats
+
+COUNTS, FEW = (50, 100, 200), (20,)
+STEP, DURATION = 0.01, 3.0  # [s]
+STIFFNESS: Final = 1e8  # [N/m] of the default material, for others
+DISSIPATION: Final = 100.0  # [s/m]: what falls in hardly comes back, as with the default material
+DEEP: Final = 1e-3  # [m] that bodies may reach into each other at the end
+MET: Final = 0.95  # of our steps, that meet the laws
+
+
+def run(quick: bool, progress: Progress) -> list[Outcome]:
+    outcomes = []
+    for count in FEW if quick else COUNTS:
+        for peer in engines(STIFFNESS, DEFAULT_MATERIAL, dissipation=DISSIPATION):
+            progress(f"trust: piles: {count}: {peer.name}")
+            outcomes.append(_pour(peer, count))
+    return outcomes
+
+
+def _pour(peer: Peer, count: int) -> Outcome:
+    begin = perf_counter()
+
+    def judge(runner: Runner) -> Verdict:
+        inside = bool((np.abs(runner.position[:, :2]) < TRAY).all() and (runner.position[:, 2] > 0.0).all())
+        values = {"time [ms per step]": 1e3 * (perf_counter() - begin) / round(DURATION / STEP)}
+        right = inside
+        if isinstance(runner, Stepped):
+            values["depth [m]"] = depth(runner)
+            right = right and values["depth [m]"] <= DEEP
+            if "pliant" in peer.name:
+                values |= _solved(runner.data)
+                right = right and values["steps that meet the laws"] >= MET
+        return right, values
+
+    return try_out(peer, f"{count} bodies", pile(count, STEP), round(DURATION / STEP), judge, each=5, patience=300.0)
+
+
+def depth(runner: Stepped) -> float:
+    """The deepest that two geoms reach into each other [m]."""
+    data = mujoco().MjData(runner.model)
+    data.qpos[:] = runner.data.qpos
+    mujoco().mj_fwdPosition(runner.model, data)
+    return float(np.max(-data.contact.dist, initial=0.0))
+
+
+def _solved(data: Any) -> dict[str, float]:
+    counted = stats(data)
+    good = sum(number for status, number in counted.statuses.items() if Status(status).solved)
+    return {"steps that meet the laws": good / counted.steps, "worst residual": counted.worst_residual}
+
+
+SCENE = Scene(
+    "piles",
+    "50, 100 and 200 boxes, capsules and spheres poured into a tray, h = 10 ms",
+    f"All stay in the tray and reach at most {1e3 * DEEP:g} mm into each other after {DURATION:g} s (where the engine is "
+    f"MuJoCo's collision); of our steps {100 * MET:g} % meet the laws.",
+    run,
+)
