@@ -68,7 +68,7 @@ def _solved(data: Any) -> dict[str, float]:
 SCENE = Scene(
     "piles",
     "50, 100 and 200 boxes, capsules and spheres poured into a tray, h = 10 ms",
-    f"All stay in the tray and reach at most {1e3 * DEEP:g} mm into each other after {DURATION:g} s (where the engine is "
-    f"MuJoCo's collision); of our steps {100 * MET:g} % meet the laws.",
+    f"All stay in the tray and reach at most {1e3 * DEEP:g} mm into each other after {DURATION:g} s (looked at with "
+    f"MuJoCo's collisions, where it has the scene); of our steps {100 * MET:g} % meet the laws.",
     run,
 )

@@ -53,7 +53,7 @@ def engines(stiffness: float, material: Material, *, dissipation: float = 0.0, d
     ]
     return [
         *own,
-        *mujoco_peers(stiffness, 2.0 * np.sqrt(stiffness)),
+        *mujoco_peers(stiffness),
         *(drake_peers(stiffness, dissipation=dissipation) if drake else []),
     ]
 
