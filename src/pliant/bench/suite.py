@@ -32,11 +32,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Suite:
-    """title: in a line. run(quick, progress). draw(details): a matplotlib Figure per picture, by name."""
+    """title: in a line. run(quick, progress). draw(details): a matplotlib Figure per picture, by name. page(details):
+    the details as Markdown, "" if metrics say all."""
 
     title: str
     run: Callable[[bool, Progress], Measured]
     draw: Callable[[Results], dict[str, Any]] = lambda details: {}
+    page: Callable[[Results], str] = lambda details: ""
 
 
 class Finished(NamedTuple):
@@ -58,7 +60,7 @@ def find(names: Sequence[str]) -> dict[str, Suite]:
 def bench(
     names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress
 ) -> Iterator[Finished]:
-    """Run suites and write FOLDER/SUITE.json and, with Matplotlib, their pictures; yields each that is finished.
+    """Run suites and write FOLDER/SUITE.json, of some a page, and, with Matplotlib, pictures; yields each that is done.
 
     A suite that is stopped, by an error or from the keyboard, leaves nothing.
     """
@@ -84,6 +86,8 @@ def bench(
             "details": measured.details,
         }
         files = {f"{name}.json": json.dumps(document, indent=1).encode()} | _pictures(suite, measured)
+        if page := suite.page(measured.details):
+            files[f"{name}.md"] = f"{page}\n".encode()
         yield Finished(name, measured, [write_whole(target / file, content) for file, content in files.items()])
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from pliant.bench.metric import Metric
 from pliant.bench.suite import Measured, Suite
+from pliant.bench.trust.draw import draw
+from pliant.bench.trust.page import markdown
 from pliant.bench.trust.scene import OURS, Scene
 from pliant.studies.study import Progress
 
@@ -35,4 +37,4 @@ def run(quick: bool, progress: Progress) -> Measured:
     return measured
 
 
-SUITE = Suite("hard scenes, ours and others: what came out, and whether it is right", run)
+SUITE = Suite("hard scenes, ours and others: what came out, and whether it is right", run, draw, markdown)
