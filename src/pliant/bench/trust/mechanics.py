@@ -71,11 +71,11 @@ def energy(runner: Any) -> tuple[float, float]:
     return float(data.energy[1]), float(data.energy[0])
 
 
-def gap(runner: Any) -> float:
-    """The widest of the equalities, in the state reached [m] or [rad]."""
+def gaps(runner: Any) -> Array:
+    """How far the connects are open, in the state reached, (n,) [m]."""
     data = _now(runner)
     rows = data.efc_type == mujoco().mjtConstraint.mjCNSTR_EQUALITY
-    return float(np.abs(data.efc_pos[rows]).max(initial=0.0))
+    return np.linalg.norm(data.efc_pos[rows].reshape(-1, 3), axis=1)
 
 
 def _now(runner: Any) -> Any:
