@@ -2,8 +2,8 @@
 
 The mechanisms are A02 and A04 of the library of computational benchmark problems of the IFToMM technical committee for
 multibody dynamics (M. Gonzalez, D. Dopico, U. Lugris, J. Cuadrado, A benchmarking system for MBS simulation software,
-Multibody System Dynamics 16, 2006): rods of 1 m and 1 kg, gravity 9.81 N/kg along -y. They are trees of hinges, closed by
-`connect`: in minimal coordinates, as MuJoCo has them.
+Multibody System Dynamics 16, 2006): rods of 1 m and 1 kg, gravity 9.81 N/kg along -y. They are trees of hinges, closed
+by `connect`: in minimal coordinates, as MuJoCo has them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ def whole(world: str, equality: str, step: float, gravity: str) -> str:
     """Nothing touches but what says so."""
     return f"""
 <mujoco>
-  <compiler autolimits="true"/>
   <option timestep="{step}" gravity="{gravity}"/>
   <default><geom friction="0.5 0 0" condim="3" contype="0" conaffinity="0"/></default>
   <worldbody>{world}</worldbody>
@@ -45,7 +44,7 @@ def table(legs: int, step: float) -> str:
 
 
 def shelf(offset: float, step: float) -> str:
-    """A box of 1 kg that two welds hold, the one `offset` [m] to the left of where it starts, the other to the right."""
+    """A box of 1 kg that two welds hold, one to `offset` [m] from where it starts, one as far to the other side."""
     body = '<body name="box"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>'
     welds = "".join(f'<weld body1="box" relpose="{x} 0 0 1 0 0 0"/>' for x in (offset, -offset))
     return whole(body, welds, step, f"0 0 -{GRAVITY}")
@@ -59,7 +58,7 @@ def door(step: float) -> str:
 
 
 def bricard(step: float) -> str:
-    """A04: five rods and six hinges, each across both of its rods, from rest. The sixth is two `connect` on its line."""
+    """A04: five rods and six hinges, each across its two rods, from rest. The sixth is two `connect` on its line."""
     text, ways = "", np.diff(np.vstack([CUBE, CUBE[:1]]), axis=0)
     for i in reversed(range(5)):
         place = CUBE[0] if i == 0 else ways[i - 1]

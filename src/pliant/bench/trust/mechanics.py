@@ -57,7 +57,7 @@ def watched(peer: Peer, prepare: Callable[[Any], None], look: Callable[[Any], No
             look(runner)
 
         runner.step = step
-        return runner  # type: ignore[no-any-return]
+        return runner
 
     return peer._replace(start=start)
 

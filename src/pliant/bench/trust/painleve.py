@@ -16,8 +16,8 @@ from pliant.inputs import Array
 from pliant.solution import ContactState
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation
 from pliant.solvers.driver import solve
+from pliant.solvers.formulation import Formulation
 from pliant.studies.peers import Peer, Runner
 from pliant.studies.scenes import HARD
 from pliant.studies.study import Progress
@@ -57,12 +57,17 @@ def by_hand(name: str, turning: float, frictions: Iterable[float], angles: Array
                 return Outcome(name, case, False, {}, f"mu {mu:g}, {np.degrees(angle):g} degrees: {error}"[:150])
             worst = max(worst, solution.residual, miss(problem, solution, lifted=name == CONVEX))
             most = max(most, gain(problem, solution.velocity))
-            state = ContactState(int(solution.states[0][0]))  # type: ignore[index]
+            state = ContactState(int(np.ravel(solution.states[0])[0]))
             can = regime(angle, mu, turning)
             taken[f"{can}: {state.name}"] += 1
             if (can, state) == ("slides on", ContactState.SLIP):
                 off = max(off, abs(solution.forces[0][0, 0] / sliding_force(angle, mu, turning) - 1.0))
-    values = {"laws missed by": worst, "energy gained": most, "sliding force off by": off, **{k: float(n) for k, n in sorted(taken.items())}}
+    values = {
+        "laws missed by": worst,
+        "energy gained": most,
+        "sliding force off by": off,
+        **{k: float(n) for k, n in sorted(taken.items())},
+    }
     return Outcome(name, case, bool(worst <= TOLERANCE and most <= GROWTH), values)
 
 
@@ -128,8 +133,8 @@ def end_state(runner: Any, angle: float) -> str:
 SCENE = Scene(
     "painleve",
     "A rod of 2 m slides on its end on a floor of friction 0 to 3, from all angles, at 1 ms",
-    f"Numbers stay finite, and energy never grows by more than {GROWTH:g} of the start's; where the rigid rod slides on "
-    f"for {WHILE:g} s, its angle is then within {NEAR:g} rad of that. Steps by hand: also the laws "
-    f"hold to {TOLERANCE:g}, computed again. Which of several answers is taken is counted, not judged.",
+    f"Numbers stay finite, and energy never grows by more than {GROWTH:g} of the start's; where the rigid rod slides "
+    f"on for {WHILE:g} s, the angle is then within {NEAR:g} rad of its. Steps by hand: the laws hold, computed again, "
+    f"to {TOLERANCE:g}. Which of several answers is taken is counted, not judged.",
     run,
 )

@@ -13,7 +13,7 @@ Genot and B. Brogliato, New results on Painleve paradoxes, European Journal of M
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -86,8 +86,8 @@ def miss(problem: StepProblem, solution: Solution, *, lifted: bool = False) -> f
 
     lifted: the law of the convex program, where sliding adds mu |v_t| to the gap's rate.
     """
-    (contact,), h = problem.constraints, problem.step
-    assert isinstance(contact, Contact)
+    contact: Any = problem.constraints[0]
+    h = problem.step
     G, force = np.asarray(contact.jacobian)[0], solution.forces[0][0]
     mu, S = float(np.ravel(contact.friction)[0]), h * STIFFNESS + DAMPING
     v = problem.velocity + h * (problem.force + G.T @ force) / MASS
