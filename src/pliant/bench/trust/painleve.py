@@ -22,7 +22,7 @@ from pliant.studies.peers import Peer, Runner
 from pliant.studies.scenes import HARD
 from pliant.studies.study import Progress
 
-STEP, DURATION, BRIEFLY = 0.001, 1.0, 0.2  # [s]
+STEP, DURATION, BRIEFLY = 0.001, 0.5, 0.2  # [s]
 STIFFNESS: Final = 1e7  # [N/m] for those who know no material
 TURNING: Final = (0.0, 5.0)  # [rad/s], of the step by hand
 TOLERANCE: Final = 1e-8  # of the laws
@@ -57,7 +57,8 @@ def by_hand(name: str, turning: float, frictions: Iterable[float], angles: Array
                 return Outcome(name, case, False, {}, f"mu {mu:g}, {np.degrees(angle):g} degrees: {error}"[:150])
             worst = max(worst, solution.residual, miss(problem, solution, lifted=name == CONVEX))
             most = max(most, gain(problem, solution.velocity))
-            state = ContactState(int(np.ravel(solution.states[0])[0]))
+            found: Any = solution.states[0]
+            state = ContactState(int(found[0]))
             can = regime(angle, mu, turning)
             taken[f"{can}: {state.name}"] += 1
             if (can, state) == ("slides on", ContactState.SLIP):

@@ -13,6 +13,7 @@ Genot and B. Brogliato, New results on Painleve paradoxes, European Journal of M
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -51,7 +52,8 @@ def sliding_force(angle: float, friction: float, turning: float) -> float:
     return (GRAVITY - turning**2 * float(np.sin(angle))) / mobility(angle, friction)
 
 
-def slide(angle: float, friction: float, duration: float, *, parts: int = 1000) -> float:
+@cache
+def slide(angle: float, friction: float, duration: float, *, parts: int = 200) -> float:
     """The angle [rad] after a time [s] in which it slides on throughout, rigid; nan where it stops, jams or lifts off.
 
     I omega' = -lambda (cos + mu sin), the end's speed u' = omega^2 cos - lambda (mu a_tt - a_nt), lambda = -b / A
