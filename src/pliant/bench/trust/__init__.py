@@ -12,7 +12,7 @@ from pliant.bench.trust.page import markdown
 from pliant.bench.trust.scene import OURS, Scene
 from pliant.studies.study import Progress
 
-SCENES: Final = ("grid", "stick", "piles")
+SCENES: Final = ("grid", "stick", "ratios", "chain", "redundancy", "painleve", "piles")
 
 
 def scenes() -> list[Scene]:
