@@ -30,6 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command is None:
         parser.print_help()
         return 0
+    try:
+        return _run(given)
+    except KeyboardInterrupt:  # where a command has nothing of its own to say
+        print(f"pliant {given.command}: stopped", file=sys.stderr)
+        return STOPPED
+
+
+def _run(given: argparse.Namespace) -> int:
     if given.command == "compile":
         return _compile()
     if given.command == "doctor":
