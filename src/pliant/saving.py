@@ -98,9 +98,11 @@ def _flat(record: Record) -> Flat:
 
 
 def _matrix(ptr: Any, idx: Any, val: Any, columns: int) -> Any:
-    csr = sparse.csr_array((val, idx, ptr), shape=(len(ptr) - 1, columns))
-    csr.check_format(full_check=True)  # indices out of range would be written out of bounds
-    return csr
+    # SciPy's own check leaves the pointers out if the last one is 0; out of range, memory is written out of bounds
+    rises = len(ptr) > 0 and ptr[0] == 0 and np.all(ptr[:-1] <= ptr[1:]) and ptr[-1] == len(idx) == len(val)
+    if not (rises and np.all((idx >= 0) & (idx < columns))):
+        raise InputError("a matrix has entries outside of it")
+    return sparse.csr_array((val, idx, ptr), shape=(len(ptr) - 1, columns))
 
 
 def _constraints(layouts: Any, flat: Flat, dense: bool) -> tuple[Constraint, ...]:
