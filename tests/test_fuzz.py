@@ -87,7 +87,7 @@ def test_a_step_after_accidents(tmp_path, changes):
 
 
 @given(changes=SCRIBBLES)
-@examples(100)
+@examples(60)
 def test_a_run_after_accidents(tmp_path, changes):
     run_is_refused_or_a_beginning(tmp_path, changes)
 
@@ -138,7 +138,7 @@ def test_a_step_that_was_crafted(tmp_path, changes):
 
 
 @given(changes=CRAFTS)
-@examples(200)
+@examples(120)
 def test_a_run_that_was_crafted(tmp_path, changes):
     crafted_run_is_refused_or_a_run(tmp_path, changes)
 
