@@ -77,6 +77,10 @@ def unsound(flat: Flat) -> list[tuple[str, dict[str, Any]]]:
     index[0] = 10**9
     backwards = flat.jac_ptr.copy()
     backwards[1] = backwards[-1]
+    ending = np.zeros_like(flat.jac_ptr)  # SciPy looks no further if the last is 0
+    ending[1:-1] = 1 << 40
+    around = flat.mass_ptr.copy()  # its differences wrap around and are positive
+    around[2:4] = [np.iinfo(np.int64).min + 1, np.iinfo(np.int64).min + 1]
     stiffness = flat.stiffness.copy()
     stiffness[0] = -1.0
     return [
@@ -86,6 +90,9 @@ def unsound(flat: Flat) -> list[tuple[str, dict[str, Any]]]:
         ("too few constraints", {"header": {"constraints": []}}),
         ("index out of range", {"jac_idx": index}),
         ("pointers not monotone", {"jac_ptr": backwards}),
+        ("pointers that end at 0", {"jac_ptr": ending}),
+        ("pointers of the mass that end at 0", {"mass_ptr": np.r_[0, np.full(6, 1 << 40), 0]}),
+        ("pointers that wrap around", {"mass_ptr": around}),
         ("negative stiffness", {"stiffness": stiffness}),
         ("short column", {"damping": flat.damping[:-1]}),
         ("wrong dtype", {"kind": flat.kind.astype(np.float64)}),
@@ -98,7 +105,7 @@ def unsound(flat: Flat) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("case", range(15), ids=[name for name, _ in unsound(mixed().flat())])
+@pytest.mark.parametrize("case", range(18), ids=[name for name, _ in unsound(mixed().flat())])
 def test_sound_files_with_unsound_content_are_refused(tmp_path, case):
     path = tmp_path / "step.pliant"
     problem = mixed()

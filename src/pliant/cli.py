@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
+from pliant.cli_replay import add_replay, run_replay
 from pliant.cli_run import STOPPED, add_model, add_run, run_model
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
@@ -29,6 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command is None:
         parser.print_help()
         return 0
+    try:
+        return _run(given)
+    except KeyboardInterrupt:  # where a command has nothing of its own to say
+        print(f"pliant {given.command}: stopped", file=sys.stderr)
+        return STOPPED
+
+
+def _run(given: argparse.Namespace) -> int:
     if given.command == "compile":
         return _compile()
     if given.command == "doctor":
@@ -37,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reproduce(given.studies, given.out, given.quick)
     if given.command == "bench":
         return run_bench(given)
+    if given.command == "replay":
+        return run_replay(given)
     if given.command == "run":
         return run_model(given)
     if given.command == "view":
@@ -78,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
     add_bench(commands)
     add_run(commands)
+    add_replay(commands)
     _add_view(commands)
     return parser
 

@@ -43,6 +43,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run_model(given: argparse.Namespace) -> int:
     """Run, print the summary; the exit status."""
+    out: Path | None = None
     try:
         from pliant.materials_file import read_materials
         from pliant.systems.mujoco_load import read_model
@@ -59,7 +60,7 @@ def run_model(given: argparse.Namespace) -> int:
         print(f"pliant run: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("pliant run: stopped before the first step; nothing is written", file=sys.stderr)
+        print(f"pliant run: {_stopped(out)}", file=sys.stderr)
         return STOPPED
     _report(trajectory, summary, out)
     if given.profile:
@@ -74,6 +75,17 @@ def _report(trajectory: Trajectory, summary: Any, out: Path) -> None:
     state = "" if trajectory.complete else f", {trajectory.ended} at {trajectory.time[-1]:g} s"
     print(summary)
     print(f'written    {out}, {len(trajectory)} samples{state}: pliant.Trajectory.load("{out}")')
+
+
+def _stopped(out: Path | None) -> str:
+    """What is left when Ctrl-C came before the first step, or while the last samples were written."""
+    from pliant.record import is_blank
+
+    if out is not None and out.is_file() and is_blank(out):
+        out.unlink()
+    if out is None or not out.exists():
+        return "stopped before the first step; nothing is written"
+    return f'stopped; what was written before is kept: pliant.Trajectory.load("{out}")'
 
 
 def _free_name(stem: str) -> Path:

@@ -7,7 +7,8 @@ import errno
 import os
 from typing import Any
 
-from pliant.errors import InputError
+from pliant.errors import FileError, InputError
+from pliant.writing import telling
 
 fcntl: Any
 try:
@@ -22,7 +23,8 @@ class Lock:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._beside = ""  # the lock file, where the file itself cannot be locked
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        with telling(self._path):
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
             self._take()
         except BaseException:
@@ -52,6 +54,18 @@ class Lock:
                 f"If there is none (it was killed), delete {beside}"
             ) from error
         self._beside = beside
+
+    def check(self) -> None:
+        """Raise FileError if the path leads to another file by now: what is written there is not ours to change."""
+        try:
+            same = os.path.samestat(os.fstat(self._descriptor), os.stat(self._path))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise FileError(
+                f"checkpoint: {self._path} was moved, replaced or deleted while the run was being written to it; leave "
+                "the file where it is until the run has ended"
+            )
 
     def release(self) -> None:
         """Let others have it."""

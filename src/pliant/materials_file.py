@@ -19,13 +19,16 @@ from pliant.materials import Foundation, Material
 
 WORDS: Final = ("side", "substance")  # fields that are no numbers
 WHOLE: Final = ("elements",)
+LONGEST: Final = 1 << 17  # characters: it is a list for people, and long ones take long to read
+KINDS: Final = ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "value")
+PLAIN: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in KINDS)  # what YAML makes of things without a tag
 
 
 def read_materials(path: str | os.PathLike[str]) -> dict[str, Any]:
     """{name: Material, Foundation or Law} of a YAML file."""
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read()
+            text = file.read(LONGEST + 1)
     except UnicodeDecodeError as error:
         raise FileError(f"{os.fspath(path)}: this is not a text: {error}") from error
     except OSError as error:
@@ -40,8 +43,12 @@ def parse_materials(text: str, name: str) -> dict[str, Any]:
     """The same, of a text; name: what errors call it."""
     import yaml
 
+    if len(text) > LONGEST:
+        raise FileError(f"{name}: materials of more than {LONGEST} characters; use globs, such as 'geom:tyre*'")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError as error:
+        raise FileError(f"{name}: brackets in brackets: materials are names and fields") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
@@ -69,13 +76,21 @@ def parse_materials(text: str, name: str) -> dict[str, Any]:
 def _material(name: str, node: Any) -> Any:
     import yaml
 
+    if node.tag not in PLAIN:
+        raise _wrong(name, node, f"a material has no tag, got {node.tag}")
     if isinstance(node, yaml.ScalarNode):
         if not node.value:
             raise _wrong(name, node, "no material is given here, such as steel")
         return Material.of(node.value)
     if not isinstance(node, yaml.MappingNode):
         raise _wrong(name, node, "a material is the name of a substance, or fields in braces")
-    fields = {key.value: _field(name, key, value) for key, value in node.value}
+    fields: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _wrong(name, key, "a field is a word")
+        if key.value in fields:
+            raise _wrong(name, key, f"{key.value!r} is there twice")
+        fields[key.value] = _field(name, key, value)
     kind: Any = Material
     if "substance" in fields:
         kind = Material.of
@@ -97,7 +112,7 @@ def _material(name: str, node: Any) -> Any:
 def _field(name: str, key: Any, node: Any) -> Any:
     import yaml
 
-    if not isinstance(node, yaml.ScalarNode):
+    if not isinstance(node, yaml.ScalarNode) or node.tag not in PLAIN:
         raise _wrong(name, node, f"{key.value!r} is one value")
     if key.value in WORDS:
         return node.value

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from pliant._version import __version__
 from pliant.errors import FileError, InputError
+from pliant.writing import telling
 
 __all__ = [
     "RUN",
@@ -82,26 +83,26 @@ def write(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
     """Write a new file, or replace one: complete or not at all, even if the machine stops half-way."""
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:12]}.tmp")
-    try:
-        with _opened(temporary, target) as file:
-            file.write(_START.pack(MAGIC, VERSION))
-            for record in records:
-                file.writelines(_encode(record))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:  # also when interrupted from the keyboard
-        temporary.unlink(missing_ok=True)
-        raise
+    with telling(target):
+        try:
+            with open(temporary, "xb") as file:
+                _fill(file, records)
+            os.replace(temporary, target)
+        except BaseException:  # also when interrupted from the keyboard
+            with contextlib.suppress(OSError):  # what went wrong first is what counts
+                temporary.unlink(missing_ok=True)
+            raise
     _sync_folder(target.parent)
 
 
-def _opened(temporary: Path, target: Path) -> BinaryIO:
-    """The temporary file; an error names the file that was asked for."""
-    try:
-        return open(temporary, "xb")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(target)) from error
+def _fill(file: BinaryIO, records: Iterable[Record]) -> int:
+    """A whole file, on disk when this returns; where it ends."""
+    file.write(_START.pack(MAGIC, VERSION))
+    for record in records:
+        file.writelines(_encode(record))
+    file.flush()
+    os.fsync(file.fileno())
+    return file.tell()
 
 
 def is_blank(path: str | os.PathLike[str]) -> bool:
@@ -122,14 +123,9 @@ def is_blank(path: str | os.PathLike[str]) -> bool:
 
 def rewrite(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
     """Fill an existing file anew, in place so that locks on it hold; returns where it ends."""
-    with open(path, "r+b") as file:
+    with telling(path), open(path, "r+b") as file:
         file.truncate()
-        file.write(_START.pack(MAGIC, VERSION))
-        for record in records:
-            file.writelines(_encode(record))
-        file.flush()
-        os.fsync(file.fileno())
-        return file.tell()
+        return _fill(file, records)
 
 
 def append(path: str | os.PathLike[str], records: Iterable[Record], end: int | None = None) -> int:
@@ -142,7 +138,7 @@ def append(path: str | os.PathLike[str], records: Iterable[Record], end: int | N
     """
     if not os.path.exists(path):
         write(path, ())
-    with open(path, "r+b") as file:
+    with telling(path), open(path, "r+b") as file:
         file.seek(_end(file, path) if end is None else end)
         file.truncate()
         for record in records:

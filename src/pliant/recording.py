@@ -84,6 +84,7 @@ class Recorder:
         self._written = time.monotonic()
         self._end: int | None = None  # of the file
         self._stored: tuple[int, str] | None = None  # in the file: steps, and how the run ended
+        self._foreign = False  # whether the file holds a run that is not this one
         self._lock = None if path is None else Lock(path)
         try:
             if path is not None:
@@ -117,6 +118,9 @@ class Recorder:
     ) -> None:
         """Count a step, and keep it if it is its turn. touch: its contacts, as rows of `pliant.readout`."""
         held, stats = self._held, self._held.stats.copy()
+        if state.steps != held.state.steps + 1:
+            self._foreign = True
+            raise InputError(f"{os.fspath(self.path or '')} holds another run by now: choose another name")
         worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
         stats[:3] = np.maximum(stats[:3], worst)
         stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
@@ -135,7 +139,7 @@ class Recorder:
         if self.path is None:
             self._close(ended)
             return Trajectory(self.parameters, partial(list, self._kept), ended=ended)
-        if self._stored != (self.state.steps, ended):
+        if self._stored != (self.state.steps, ended) and not self._foreign:
             self._close(ended)
         return Trajectory.load(self.path)
 
@@ -156,6 +160,8 @@ class Recorder:
         header, arrays = _state_record(held.state)
         header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
         record = chunk_record(chunk, header, {**arrays, "open_stats": held.stats})
+        if self._lock is not None:
+            self._lock.check()
         self._end, self._held = append(self.path, [record], self._end), held._replace(samples=[])
         self._written, self._stored = time.monotonic(), (held.state.steps, ended)
 

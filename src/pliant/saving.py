@@ -20,6 +20,8 @@ from pliant.laws import Law
 from pliant.record import RUN, Record, read, read_one, write
 
 CONTENT = "step problem"
+DENSE = 1 << 22  # entries, and SPARSE of them for each that is stored: dense matrices beyond stay sparse
+SPARSE = 100
 SCALAR_KINDS: dict[str, Any] = {"Bilateral": Bilateral, "Unilateral": Unilateral}
 Path = str | os.PathLike[str]
 Parts = tuple[Matrix, Any, Any, float, tuple[Constraint, ...]]  # the arguments of StepProblem
@@ -47,13 +49,22 @@ def load_step(path: Path) -> tuple[Parts, Flat]:
         flat = _flat(record)
         nv = len(flat.velocity)
         mass = _matrix(flat.mass_ptr, flat.mass_idx, flat.mass_val, nv)
-        form = record.header["mass"]
-        if form != "sparse":
-            mass = mass.diagonal() if form == "diagonal" else mass.toarray()
-        constraints = _constraints(record.header["constraints"], flat)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        form, layouts = record.header["mass"], record.header["constraints"]
+        dense = _may_be_dense(flat)
+        if form == "diagonal":
+            mass = mass.diagonal()
+        elif form != "sparse" and dense:
+            mass = mass.toarray()
+        constraints = _constraints(layouts, flat, dense)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: the record does not make a step problem: {error}") from error
     return (mass, flat.velocity, flat.force, flat.step, constraints), flat
+
+
+def _may_be_dense(flat: Flat) -> bool:
+    """Whether dense matrices are in proportion to the file: a small one must not claim the memory of the machine."""
+    size = (len(flat.velocity) + len(flat.kind)) * len(flat.velocity)
+    return size <= max(DENSE, SPARSE * (len(flat.mass_val) + len(flat.jac_val)))
 
 
 def _form(matrix: Matrix) -> str:
@@ -87,12 +98,14 @@ def _flat(record: Record) -> Flat:
 
 
 def _matrix(ptr: Any, idx: Any, val: Any, columns: int) -> Any:
-    csr = sparse.csr_array((val, idx, ptr), shape=(len(ptr) - 1, columns))
-    csr.check_format(full_check=True)  # indices out of range would be written out of bounds
-    return csr
+    # SciPy's own check leaves the pointers out if the last one is 0; out of range, memory is written out of bounds
+    rises = len(ptr) > 0 and ptr[0] == 0 and np.all(ptr[:-1] <= ptr[1:]) and ptr[-1] == len(idx) == len(val)
+    if not (rises and np.all((idx >= 0) & (idx < columns))):
+        raise InputError("a matrix has entries outside of it")
+    return sparse.csr_array((val, idx, ptr), shape=(len(ptr) - 1, columns))
 
 
-def _constraints(layouts: Any, flat: Flat) -> tuple[Constraint, ...]:
+def _constraints(layouts: Any, flat: Flat, dense: bool) -> tuple[Constraint, ...]:
     jacobian = _matrix(flat.jac_ptr, flat.jac_idx, flat.jac_val, len(flat.velocity))
     built, start = [], 0
     for layout in layouts:
@@ -100,12 +113,12 @@ def _constraints(layouts: Any, flat: Flat) -> tuple[Constraint, ...]:
         end = start + count * dimension
         if count < 0 or dimension < 1 or end > len(flat.kind):
             raise InputError(f"{layout['name']!r} claims rows {start}:{end} of {len(flat.kind)}")
-        built.append(_constraint(layout, jacobian[start:end], flat, slice(start, end)))
+        built.append(_constraint(layout, jacobian[start:end], flat, slice(start, end), dense))
         start = end
     return tuple(built)
 
 
-def _constraint(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice) -> Constraint:
+def _constraint(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice, dense: bool) -> Constraint:
     contact = layout["kind"] == "Contact"
     shape = (layout["count"], layout["dimension"]) if contact else (layout["count"],)
     column = {name: getattr(flat, name)[rows].reshape(shape) for name in ("value", "offset", "curvature", "ids")}
@@ -115,7 +128,7 @@ def _constraint(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice) 
         "curvature": column["curvature"] if layout["curvature"] else None,
         "ids": column["ids"][:, 0] if contact else column["ids"],
     }
-    if layout["jacobian"] == "dense":
+    if layout["jacobian"] == "dense" and dense:
         jacobian = jacobian.toarray().reshape(*shape, len(flat.velocity))
     if contact:
         return _contact(layout, jacobian, flat, rows, options)

@@ -8,7 +8,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.errors import InputError, SolveError
+from pliant.errors import FileError, InputError, SolveError
 from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
 from pliant.recording import NOTHING, Recorder, State, layout_of
@@ -108,11 +108,12 @@ def _march(
         _log.warning("interrupted at t = %.9g s: returning what was simulated", clock.at(recorder.state.steps))
         return recorder.end(INTERRUPTED)
     except BaseException as error:
-        reached = clock.at(recorder.state.steps)
-        error.add_note(f"simulate got to t = {reached:.9g} s; .trajectory of this exception is that run")
+        reached, kept = clock.at(recorder.state.steps), ""
         # a full disk, an exception that is frozen: what went wrong first is what counts
-        with contextlib.suppress(OSError, AttributeError):
+        with contextlib.suppress(OSError, FileError, AttributeError):
             error.trajectory = recorder.end(ERROR)  # type: ignore[attr-defined]
+            kept = "; .trajectory of this exception is that run"
+        error.add_note(f"simulate got to t = {reached:.9g} s{kept}")
         raise
     return recorder.end(COMPLETE)
 

@@ -17,12 +17,15 @@ from pliant.errors import FileError, PliantError
 from pliant.inputs import Array, Ints
 from pliant.readout import COLUMNS, contact_table, pressure_table
 from pliant.record import RUN, Record, read, write
+from pliant.run_checks import check_chunk, check_parameters
 from pliant.solution import Status
 
 CHUNK: Final = "samples"
 STATS: Final = ("status", "residual", "momentum_residual", "iterations", "factorizations", "gave_up", "unsolved")
 REAL: Final = ("residual", "momentum_residual")  # the others are whole numbers
+COUNTS: Final = tuple("" if name in REAL else name for name in STATS)
 COMPLETE, INTERRUPTED, NON_FINITE, ERROR, UNFINISHED = "complete", "interrupted", "non-finite", "error", "unfinished"
+ENDINGS: Final = (COMPLETE, INTERRUPTED, NON_FINITE, ERROR, UNFINISHED)
 Path = str | os.PathLike[str]
 Layout = tuple[tuple[str, int, int], ...]  # per constraint: name, count, dimension
 
@@ -188,10 +191,17 @@ def read_run(path: Path) -> tuple[dict[str, Any], str]:
     header = first.header
     for record in records:
         header = record.header
-    parameters = dict(first.header["parameters"])
+    parameters: Any = first.header.get("parameters")
+    ended = header.get("ended", UNFINISHED)
+    try:
+        check_parameters(parameters, header.get("duration"))
+        if ended not in ENDINGS:
+            raise ValueError(f"it ended {ended!r}")
+    except ValueError as error:
+        raise FileError(f"{os.fspath(path)}: the record does not make a run: {error}") from error
     if "duration" in header:  # a run that went on was asked for more
-        parameters["duration"] = header["duration"]
-    return parameters, str(header.get("ended", UNFINISHED))
+        parameters = {**parameters, "duration": header["duration"]}
+    return dict(parameters), ended
 
 
 def read_chunks(path: Path) -> Iterator[Chunk]:
@@ -204,8 +214,10 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
     parameters: dict[str, Any] = {}
     for record in read(path, strict=False):
         parameters = parameters or record.header.get("parameters", {})
-        chunk = _chunk(record, path) if record.header.get("content") == CHUNK else None
+        chunk = _chunk(record, parameters.get("geoms"), path) if record.header.get("content") == CHUNK else None
         if chunk is not None and len(chunk.time):
+            if held is not None and (held.q.shape[1:], held.v.shape[1:]) != (chunk.q.shape[1:], chunk.v.shape[1:]):
+                raise FileError(f"{os.fspath(path)}: a record has samples of another size than those before it")
             if held is not None:
                 yield _without_last(held) if extra else held
             held, extra = chunk, bool(record.header.get("extra"))
@@ -223,13 +235,15 @@ def _start(parameters: dict[str, Any], path: Path) -> Chunk:
     """The one sample of a run that was stopped before its first record."""
     try:
         time, q, v = (np.atleast_2d(np.array(parameters[name], dtype=float)) for name in ("time", "q", "v"))
-    except (KeyError, TypeError, ValueError) as error:
+        if time.shape != (1, 1) or q.ndim != 2 or v.ndim != 2 or not len(q) == len(v) == 1:
+            raise ValueError("more than one start")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: the run has no samples and does not say where it starts") from error
     none, one = np.zeros(0), np.zeros(1, np.int64)
     return Chunk(time[0], q, v, [()], one, none, np.zeros((1, len(STATS))), one, none.reshape(0, len(COLUMNS)))
 
 
-def _chunk(record: Record, path: Path) -> Chunk:
+def _chunk(record: Record, geoms: list[str] | None, path: Path) -> Chunk:
     try:
         layouts = [tuple((str(n), int(c), int(d)) for n, c, d in layout) for layout in record.header["layouts"]]
         # files of before there were tables have none
@@ -237,9 +251,8 @@ def _chunk(record: Record, path: Path) -> Chunk:
         given = {**none, **record.arrays}
         arrays = {name: given[name] for name in Chunk._fields if name != "layouts"}
         chunk = Chunk(layouts=layouts, **arrays)
-        if sum(part.size for forces in _forces(chunk) for part in forces) != chunk.force.size:
-            raise ValueError("forces and their layout disagree")
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        check_chunk(chunk, COUNTS, geoms)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: a record does not hold samples of a run: {error!r}") from error
     return chunk
 
