@@ -1,4 +1,4 @@
-"""The scenes in Drake: free bodies with spheres, boxes and capsules, above a plane. Point contact, from MJCF."""
+"""The scenes in Drake: free bodies with spheres, boxes, capsules and cylinders, above a plane. Point contact, from MJCF."""
 
 from __future__ import annotations
 
@@ -53,6 +53,20 @@ class Simulated:
         return float(np.abs(self._plant.GetVelocities(self._context)).max())
 
     @property
+    def velocity(self) -> Array:
+        """Of the bodies, (n, 6): linear [m/s] and angular [rad/s], in the world."""
+        rates = [self._plant.EvalBodySpatialVelocityInWorld(self._context, b) for b in self._bodies]
+        return np.array([np.append(rate.translational(), rate.rotational()) for rate in rates])
+
+    def throw(self, body: int, linear: Array, angular: Array) -> None:
+        """Give the body of this number a velocity, as `velocity` has it."""
+        from pydrake.multibody.math import SpatialVelocity
+
+        rate = SpatialVelocity(cast(Any, angular), cast(Any, linear))
+        self._plant.SetFreeBodySpatialVelocity(self._context, self._bodies[body], rate)
+        self._simulator.Initialize()
+
+    @property
     def pose(self) -> tuple[Array, Array]:
         """Of the bodies: positions (n, 3) [m], unit quaternions (n, 4)."""
         turns = [self._plant.EvalBodyPoseInWorld(self._context, b).rotation().ToQuaternion() for b in self._bodies]
@@ -73,7 +87,7 @@ def _rotation(turn: Array) -> Any:
 
 
 def _build(plant: Any, model: Any, scheme: str, stiffness: float, dissipation: float) -> list[Any]:
-    from pydrake.geometry import Box, Capsule, Sphere
+    from pydrake.geometry import Box, Capsule, Cylinder, Sphere
     from pydrake.multibody.plant import ContactModel, DiscreteContactApproximation
     from pydrake.multibody.tree import RotationalInertia, SpatialInertia
 
@@ -91,6 +105,7 @@ def _build(plant: Any, model: Any, scheme: str, stiffness: float, dissipation: f
         0: lambda s: Box(2.0 * s[0], 2.0 * s[1], DEEP),
         2: lambda s: Sphere(s[0]),
         3: lambda s: Capsule(s[0], 2.0 * s[1]),
+        5: lambda s: Cylinder(s[0], 2.0 * s[1]),
         6: lambda s: Box(*(2.0 * s)),
     }
     for g in np.flatnonzero(model.geom_contype != 0):

@@ -10,7 +10,7 @@ from pliant.bench.suite import Measured, Suite
 from pliant.bench.trust.scene import OURS, Scene
 from pliant.studies.study import Progress
 
-SCENES: Final = ("stick",)
+SCENES: Final = ("stick", "rolling", "impact", "slip", "hour")
 
 
 def scenes() -> list[Scene]:

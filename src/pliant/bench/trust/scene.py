@@ -54,8 +54,10 @@ def engines(stiffness: float, material: Material, *, dissipation: float = 0.0, d
     return [*own, *mujoco_peers(stiffness), *(drake_peers(stiffness, dissipation=dissipation) if drake else [])]
 
 
-def try_out(peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: int = 10) -> Outcome:
-    """One engine on one case: to the end, or until it explodes, stops, or PATIENCE has run out."""
+def try_out(
+    peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: int = 10, patience: float = PATIENCE
+) -> Outcome:
+    """One engine on one case: to the end, or until it explodes, stops, or `patience` [s] has run out."""
     try:
         runner = peer.start(xml)
         begin, done = perf_counter(), 0
@@ -65,8 +67,8 @@ def try_out(peer: Peer, case: str, xml: str, steps: int, judge: Judge, *, each: 
             done += count
             if not np.isfinite(runner.position).all() or (isinstance(runner, Stepped) and runner.exploded):
                 return Outcome(peer.name, case, False, {}, "explodes")
-            if perf_counter() - begin > PATIENCE:
-                return Outcome(peer.name, case, False, {}, f"{done} of {steps} steps in {PATIENCE:g} s")
+            if perf_counter() - begin > patience:
+                return Outcome(peer.name, case, False, {}, f"{done} of {steps} steps in {patience:g} s")
         right, values = judge(runner)
     except (PliantError, RuntimeError, ValueError, SystemExit) as error:
         return Outcome(peer.name, case, False, {}, f"stops: {str(error).splitlines()[0][:100]}")
