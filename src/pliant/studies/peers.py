@@ -168,17 +168,19 @@ def steps_of_mujoco(model: Any, data: Any, count: int) -> None:
     mujoco()._functions.mj_step(model, data, count)
 
 
-def drake_peers(stiffness: float, *, dissipation: float = 0.0) -> list[Peer]:
-    """None if Drake is not installed. dissipation: of Hunt and Crossley [s/m]."""
+def drake_peers(stiffness: float, *, dissipation: float = 0.0, relaxation: float | None = None) -> list[Peer]:
+    """None if Drake is not installed. dissipation: of Hunt and Crossley [s/m]. relaxation: of SAP [s], else its own."""
     if importlib.util.find_spec("pydrake") is None:
         return []
-    from pliant.studies.drake_peer import SCHEMES, Simulated
+    from pliant.studies.drake_peer import RELAXATION, SCHEMES, Simulated
+
+    time = RELAXATION if relaxation is None else relaxation
 
     def peer(scheme: str) -> Peer:
         return Peer(
             f"Drake, {scheme}",
             f"point contact, {stiffness:g} N/m",
-            lambda xml: Simulated(xml, scheme, stiffness, dissipation),
+            lambda xml: Simulated(xml, scheme, stiffness, dissipation, time),
         )
 
     return [peer(scheme) for scheme in SCHEMES]

@@ -85,9 +85,9 @@ def run(quick: bool, progress: Progress) -> list[Outcome]:
     duration, outcomes = SHORT if quick else DURATION, []
     for peer in engines(STIFFNESS, HARD, dissipation=10.0):
         progress(f"trust: rolling: {peer.name}")
-        outcomes += [slides_then_rolls(peer, duration), on_its_rim(peer, duration)]
-        if not peer.name.startswith("Drake"):
-            outcomes.append(between_plates(peer))
+        outcomes.append(slides_then_rolls(peer, duration))
+        if not peer.name.startswith("Drake"):  # which has one point for an edge, and no plate on slides here
+            outcomes += [on_its_rim(peer, duration), between_plates(peer)]
     return outcomes
 
 
