@@ -73,12 +73,12 @@ class Stepped:
     @property
     def velocity(self) -> Array:
         """Of the free bodies, (n, 6): linear [m/s] and angular [rad/s], in the world."""
-        return np.array([self._moving(joint) for joint in self._free]).reshape(-1, 6)
+        return np.array([self._moving(int(joint)) for joint in self._free]).reshape(-1, 6)
 
     def throw(self, body: int, linear: Array, angular: Array) -> None:
         """Give the free body of this number a velocity, as `velocity` has it."""
         a = self.model.jnt_dofadr[self._free[body]]
-        self.data.qvel[a : a + 3], self.data.qvel[a + 3 : a + 6] = linear, self._turn(self._free[body]).T @ angular
+        self.data.qvel[a : a + 3], self.data.qvel[a + 3 : a + 6] = linear, self._turn(int(self._free[body])).T @ angular
 
     def _moving(self, joint: int) -> Array:
         a = self.model.jnt_dofadr[joint]

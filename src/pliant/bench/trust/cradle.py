@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant.bench.trust.scene import COULOMB, CONVEX, Outcome, Verdict
+from pliant.bench.trust.scene import CONVEX, COULOMB, Outcome, Verdict
 from pliant.bench.trust.traced import Traced, trace
 from pliant.materials import Material
 from pliant.solvers.convex import Convex

@@ -133,7 +133,7 @@ def between_plates(peer: Peer) -> Outcome:
         runner.step(round(SETTLING / STEP))
         begin.append(_places(runner))
         runner.data.qfrc_applied[:2] = PULL * np.array([np.cos(HEADING), np.sin(HEADING)])
-        return runner  # type: ignore[no-any-return]
+        return runner
 
     def judge(runner: Runner) -> Verdict:
         return _halves(_places(runner) - begin[0])
@@ -164,8 +164,8 @@ def _turn() -> Array:
 SCENE = Scene(
     "rolling",
     "A ball that slides, then rolls; a disc on its rim; balls between a floor and a plate that is pulled askew",
-    "The ball rolls after 2 v/(7 mu g), within 2 steps, with 5/7 v, and goes on so for a minute; the disc goes straight "
-    "on, upright; the balls go half the way of the plate, along its line, and the plate as its force and their "
-    "inertia say. All to 1e-3, beside what a scheme of first order may be off: h v of the way, h/t of the plate's.",
+    "The ball rolls after 2 v/(7 mu g), within 2 steps, with 5/7 v, and goes on so for a minute; the disc goes "
+    "straight on, upright; the balls go half the way of the plate, along its line, and the plate as its force and "
+    "their inertia say. All to 1e-3, beside the h v of the way, or h/t of the plate's, of a scheme of first order.",
     run,
 )

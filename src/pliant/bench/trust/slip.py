@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -178,7 +178,8 @@ def _both_stop(end: Array, run: Traced) -> Verdict:
     return right, {"place [m]": off, "angle [rad]": turn, "slides longer than it spins [s]": apart}
 
 
-def _last(moving: Array) -> int:
+def _last(moving: Any) -> int:
+    """Step with it."""
     return int(np.flatnonzero(moving)[-1])
 
 
