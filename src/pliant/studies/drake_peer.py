@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -11,13 +11,17 @@ from pliant.systems.mujoco_door import mujoco
 
 SCHEMES: Final = ("lagged", "SAP", "CENIC")
 ACCURACY: Final = 1e-3  # of CENIC
+RELAXATION: Final = 0.1  # [s] Drake's own
 DEEP: Final = 10.0  # [m] the box that stands for a plane
 
 
 class Simulated:
-    """A scene in Drake. scheme: one of SCHEMES. Of a contact: stiffness [N/m] and Hunt and Crossley's damping [s/m]."""
+    """A scene in Drake. scheme: one of SCHEMES. Of a contact: stiffness [N/m], Hunt and Crossley's damping [s/m], which
+    SAP does not have, and the relaxation time that SAP has in its place [s]."""
 
-    def __init__(self, xml: str, scheme: str, stiffness: float, dissipation: float = 0.0) -> None:
+    def __init__(
+        self, xml: str, scheme: str, stiffness: float, dissipation: float = 0.0, relaxation: float = RELAXATION
+    ) -> None:
         from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
         from pydrake.systems.analysis import Simulator
         from pydrake.systems.framework import DiagramBuilder
@@ -26,7 +30,7 @@ class Simulated:
         self._h = float(model.opt.timestep)
         builder = DiagramBuilder()
         self._plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0 if scheme == "CENIC" else self._h)
-        self._bodies = _build(self._plant, model, scheme, stiffness, dissipation)
+        self._bodies = _build(self._plant, model, scheme, _Spring(stiffness, dissipation, relaxation))
         diagram = builder.Build()
         self._simulator = Simulator(diagram)
         self._context = self._plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
@@ -59,6 +63,20 @@ class Simulated:
         return float(plant.EvalKineticEnergy(context) + plant.EvalPotentialEnergy(context))
 
     @property
+    def velocity(self) -> Array:
+        """Of the bodies, (n, 6): linear [m/s] and angular [rad/s], in the world."""
+        rates = [self._plant.EvalBodySpatialVelocityInWorld(self._context, b) for b in self._bodies]
+        return np.array([np.append(rate.translational(), rate.rotational()) for rate in rates])
+
+    def throw(self, body: int, linear: Array, angular: Array) -> None:
+        """Give the body of this number a velocity, as `velocity` has it."""
+        from pydrake.multibody.math import SpatialVelocity
+
+        rate = SpatialVelocity(cast(Any, angular), cast(Any, linear))
+        self._plant.SetFreeBodySpatialVelocity(self._context, self._bodies[body], rate)
+        self._simulator.Initialize()
+
+    @property
     def pose(self) -> tuple[Array, Array]:
         """Of the bodies: positions (n, 3) [m], unit quaternions (n, 4)."""
         turns = [self._plant.EvalBodyPoseInWorld(self._context, b).rotation().ToQuaternion() for b in self._bodies]
@@ -78,7 +96,13 @@ def _rotation(turn: Array) -> Any:
     return RotationMatrix(Quaternion(cast(Any, turn / np.linalg.norm(turn))))
 
 
-def _build(plant: Any, model: Any, scheme: str, stiffness: float, dissipation: float) -> list[Any]:
+class _Spring(NamedTuple):
+    stiffness: float
+    dissipation: float
+    relaxation: float
+
+
+def _build(plant: Any, model: Any, scheme: str, spring: _Spring) -> list[Any]:
     from pydrake.geometry import Box, Capsule, Sphere
     from pydrake.multibody.plant import ContactModel, DiscreteContactApproximation
     from pydrake.multibody.tree import RotationalInertia, SpatialInertia
@@ -105,18 +129,20 @@ def _build(plant: Any, model: Any, scheme: str, stiffness: float, dissipation: f
         shape = shapes[int(model.geom_type[g])](model.geom_size[g])
         place = model.geom_pos[g] - (np.array([0.0, 0.0, 0.5 * DEEP]) if model.geom_type[g] == 0 else 0.0)
         plant.RegisterCollisionGeometry(
-            body, _pose(place, model.geom_quat[g]), shape, f"geom {g}", _properties(stiffness, dissipation, friction)
+            body, _pose(place, model.geom_quat[g]), shape, f"geom {g}", _properties(spring, friction)
         )
     plant.Finalize()
     return bodies
 
 
-def _properties(stiffness: float, dissipation: float, friction: float) -> Any:
+def _properties(spring: _Spring, friction: float) -> Any:
     """Two in series have the stiffness."""
     from pydrake.geometry import AddContactMaterial, ProximityProperties
     from pydrake.multibody.plant import CoulombFriction
 
     made = ProximityProperties()
     coulomb = CoulombFriction(friction, friction)
-    AddContactMaterial(dissipation=dissipation, point_stiffness=2.0 * stiffness, friction=coulomb, properties=made)
+    damping, stiffness = spring.dissipation, 2.0 * spring.stiffness
+    AddContactMaterial(dissipation=damping, point_stiffness=stiffness, friction=coulomb, properties=made)
+    made.AddProperty("material", "relaxation_time", spring.relaxation)
     return made

@@ -1,8 +1,8 @@
 """Other simulators on the scenes of the studies: MuJoCo as it is, and Drake where it is installed.
 
 Every runner takes a model, text or file, and offers `step(count)`, `position` (n, 3) of its free bodies, `speed`, their
-largest, and `pose`, positions and quaternions of its bodies. What goes wrong inside raises; `watch` says how far it
-got.
+largest, `velocity` (n, 6) in the world, which `throw` sets, and `pose`, positions and quaternions of its bodies. What
+goes wrong inside raises; `watch` says how far it got.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class Runner(Protocol):
     def position(self) -> Array: ...
     @property
     def speed(self) -> float: ...
+    @property
+    def velocity(self) -> Array: ...
+    def throw(self, body: int, linear: Array, angular: Array) -> None: ...
     @property
     def pose(self) -> tuple[Array, Array]: ...
 
@@ -77,6 +80,26 @@ class Stepped:
         mj.mj_energyPos(self.model, self.data)
         mj.mj_energyVel(self.model, self.data)
         return float(self.data.energy.sum())
+
+    @property
+    def velocity(self) -> Array:
+        """Of the free bodies, (n, 6): linear [m/s] and angular [rad/s], in the world."""
+        return np.array([self._moving(int(joint)) for joint in self._free]).reshape(-1, 6)
+
+    def throw(self, body: int, linear: Array, angular: Array) -> None:
+        """Give the free body of this number a velocity, as `velocity` has it."""
+        a = self.model.jnt_dofadr[self._free[body]]
+        self.data.qvel[a : a + 3], self.data.qvel[a + 3 : a + 6] = linear, self._turn(int(self._free[body])).T @ angular
+
+    def _moving(self, joint: int) -> Array:
+        a = self.model.jnt_dofadr[joint]
+        return np.append(self.data.qvel[a : a + 3], self._turn(joint) @ self.data.qvel[a + 3 : a + 6])
+
+    def _turn(self, joint: int) -> Array:
+        """R of a free body, from its quaternion."""
+        a, turn = self.model.jnt_qposadr[joint], np.zeros(9)
+        mujoco()._functions.mju_quat2Mat(turn, self.data.qpos[a + 3 : a + 7])
+        return turn.reshape(3, 3)
 
     @property
     def exploded(self) -> bool:
@@ -156,17 +179,19 @@ def steps_of_mujoco(model: Any, data: Any, count: int) -> None:
     mujoco()._functions.mj_step(model, data, count)
 
 
-def drake_peers(stiffness: float, *, dissipation: float = 0.0) -> list[Peer]:
-    """None if Drake is not installed. dissipation: of Hunt and Crossley [s/m]."""
+def drake_peers(stiffness: float, *, dissipation: float = 0.0, relaxation: float | None = None) -> list[Peer]:
+    """None if Drake is not installed. dissipation: of Hunt and Crossley [s/m]. relaxation: of SAP [s], else its own."""
     if importlib.util.find_spec("pydrake") is None:
         return []
-    from pliant.studies.drake_peer import SCHEMES, Simulated
+    from pliant.studies.drake_peer import RELAXATION, SCHEMES, Simulated
+
+    time = RELAXATION if relaxation is None else relaxation
 
     def peer(scheme: str) -> Peer:
         return Peer(
             f"Drake, {scheme}",
             f"point contact, {stiffness:g} N/m",
-            lambda xml: Simulated(xml, scheme, stiffness, dissipation),
+            lambda xml: Simulated(xml, scheme, stiffness, dissipation, time),
         )
 
     return [peer(scheme) for scheme in SCHEMES]

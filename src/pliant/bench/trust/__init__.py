@@ -12,7 +12,9 @@ from pliant.bench.trust.page import markdown
 from pliant.bench.trust.scene import OURS, Scene
 from pliant.studies.study import Progress
 
-SCENES: Final = ("grid", "stick", "ratios", "chain", "redundancy", "painleve", "piles")
+SCENES: Final = (
+    "grid", "stick", "slip", "rolling", "ratios", "chain", "redundancy", "painleve", "impact", "hour", "piles",
+)  # fmt: skip
 
 
 def scenes() -> list[Scene]:
