@@ -1,12 +1,14 @@
 """Kernels behind a pointer: the same answers, compiled when they are entered, found on disk by the next process."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
+from pliant import _linkage
 from pliant._compile import kernel
 from pliant._linkage import separate
 from pliant.inputs import Array
@@ -17,6 +19,7 @@ __all__ = ["toy"]  # the fixture
 
 FAR = """
 from typing import NamedTuple
+from pliant import _linkage
 from pliant._compile import kernel
 from pliant._linkage import separate
 from pliant.inputs import Array, Ints
@@ -38,6 +41,7 @@ def add_up(pair: Pair, out: Array) -> bool:
 """
 NEAR = """
 import numpy as np
+from pliant import _linkage
 from pliant._compile import kernel
 from toy.far import Pair, add_up
 
@@ -88,6 +92,40 @@ def test_other_arguments_than_the_annotations_say_are_refused():
     assert halve_numbers(np.ones(1)) == 0.5
     with pytest.raises(numba.TypingError, match=r"halve\.door takes"):
         halve_numbers(np.ones(1, np.int64))
+
+
+@separate
+@kernel
+def twice(x: Array) -> float:
+    return 2.0 * x[0]
+
+
+@kernel
+def twice_numbers(x: Any) -> Any:
+    return twice(x)
+
+
+def test_a_compilation_that_is_interrupted_is_tried_again(monkeypatch, caplog):
+    """Ctrl-C comes through compiled code as what it is; any other failure as an error."""
+    (door,) = (door for door in _linkage._doors if door._dispatcher.py_func.__name__ == "twice")
+    made = door._dispatcher
+    assert halve_numbers(np.ones(1)) == 0.5  # other doors stay open
+
+    def fail(error: BaseException) -> None:
+        def compile_(arguments: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(door, "_dispatcher", SimpleNamespace(py_func=made.py_func, compile=compile_))
+
+    fail(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        twice_numbers(np.ones(1))
+    fail(ValueError("no"))
+    with pytest.raises(RuntimeError, match="could not be compiled"):
+        twice_numbers(np.ones(1))
+    assert "cannot be compiled" in caplog.text and "ValueError: no" in caplog.text
+    monkeypatch.undo()
+    assert twice_numbers(np.ones(1)) == 2.0
 
 
 def test_without_compilation_it_is_the_plain_function():

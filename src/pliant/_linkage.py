@@ -7,6 +7,7 @@ entered: who never needs it never waits for it.
 
 import ctypes
 import functools
+import logging
 import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from pliant.inputs import Array, Ints
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_log = logging.getLogger("pliant")
 _doors: list["_Door"] = []
 
 
@@ -53,14 +55,14 @@ def open_doors() -> None:
 
 
 class _Door:
-    """Two words at an address that compiled code knows by name: where the kernel is, 0 as long as it is nowhere, and
-    whom to call then."""
+    """Three words at an address that compiled code knows by name: where the kernel is, 0 as long as it is nowhere; whom
+    to call then; and whether that was interrupted from the keyboard."""
 
     def __init__(self, dispatcher: Any) -> None:
         function = dispatcher.py_func
         self._dispatcher = dispatcher
-        self._words = (ctypes.c_void_p * 2)()
-        self._callback = ctypes.CFUNCTYPE(None)(self.open)
+        self._words = (ctypes.c_void_p * 3)()
+        self._callback = ctypes.CFUNCTYPE(None)(self._fill)
         self._words[1] = ctypes.cast(self._callback, ctypes.c_void_p)
         self._symbol = f"{function.__module__}.{function.__qualname__}.door"
         llvmlite.binding.add_symbol(self._symbol, ctypes.addressof(self._words))
@@ -71,6 +73,16 @@ class _Door:
         self._dispatcher.compile(arguments)
         made = self._dispatcher.overloads[arguments]
         self._words[0] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+    def _fill(self) -> None:
+        """`open`, for compiled code, through which no exception passes."""
+        self._words[2] = 0
+        try:
+            self.open()
+        except KeyboardInterrupt:
+            self._words[2] = 1
+        except Exception:
+            _log.exception("%s cannot be compiled", self._symbol)
 
     def _types(self) -> tuple[tuple[Any, ...], Any]:
         hints = typing.get_type_hints(self._dispatcher.py_func)
@@ -91,7 +103,7 @@ class _Door:
         kinds, result, word = signature.args[0].types, signature.return_type, cgutils.voidptr_t
         words = builder.module.globals.get(self._symbol)
         if words is None:
-            words = ir.GlobalVariable(builder.module, ir.ArrayType(word, 2), self._symbol)
+            words = ir.GlobalVariable(builder.module, ir.ArrayType(word, 3), self._symbol)
         place = cgutils.gep_inbounds(builder, words, 0, 0)
         closed = cgutils.is_null(builder, builder.load(place))
         with cgutils.if_unlikely(builder, closed):
@@ -99,6 +111,9 @@ class _Door:
             builder.call(builder.bitcast(fill, ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
         pointer = builder.load(place)
         with cgutils.if_unlikely(builder, cgutils.is_null(builder, pointer)):
+            stopped = builder.load(cgutils.gep_inbounds(builder, words, 0, 2))
+            with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, stopped)):
+                context.call_conv.return_user_exc(builder, KeyboardInterrupt, ())
             context.call_conv.return_user_exc(builder, RuntimeError, (f"{self._symbol} could not be compiled",))
         kernel = builder.bitcast(pointer, context.call_conv.get_function_type(result, kinds).as_pointer())
         status, value = context.call_conv.call_function(
