@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ def _serve(pipe: Connection, work: Work) -> None:
             pipe.send(("done", work(seed, lambda reached: pipe.send(("at", reached)))))
 
 
-def watched(work: Work, seeds: Iterable[int], workers: int, limit: float) -> Iterator[Ended]:
+def watched(work: Work, seeds: Iterable[int], workers: int, limit: float) -> Generator[Ended, None, None]:
     """Every seed, in the order in which they end. limit: [s] for one."""
     left = iter(seeds)
     busy: list[_Worker] = []

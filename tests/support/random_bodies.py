@@ -92,12 +92,16 @@ class Bodies:
             shape = {"mesh": f"mesh{d.count(0, MESHES - 1)}"}
         made = {
             "name": name, "type": type, **shape, "pos": d.maybe(0.3, self.size * d.within(-1, 1, 3)),
-            "quat": d.maybe(0.5, d.direction(4)), "mass": np.clip(self.heavy * d.decades(-self.unlike, self.unlike), 1e-3, 1e3), "condim": d.one_of(["1", "3", "3", "4", "6"]),
+            "quat": d.maybe(0.5, d.direction(4)), "mass": self.mass(), "condim": d.one_of(["1", "3", "3", "4", "6"]),
             "friction": self.friction(), "margin": margin, "gap": d.maybe(0.5, margin and margin * d.within(0, 1)),
             "priority": d.maybe(0.1, str(d.count(0, 2))), "solmix": d.maybe(0.1, d.within(0, 2)),
             "fluidshape": d.maybe(0.1, "ellipsoid"), "contype": d.maybe(0.05, "0"), **d.softness(self.soft),
         }  # fmt: skip
         return element("geom", **{**made, **given})
+
+    def mass(self) -> float:
+        """Over six decades [kg]."""
+        return float(np.clip(self.heavy * self.draws.decades(-self.unlike, self.unlike), 1e-3, 1e3))
 
     def friction(self) -> np.ndarray:
         """Sliding, torsion, rolling; sometimes none."""

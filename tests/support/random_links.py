@@ -74,7 +74,7 @@ class Links:
             if kind == "weld":
                 given |= {"torquescale": d.maybe(0.3, d.decades(-2, 1))}
         what = "body" if kind in ("connect", "weld") else kind
-        return element(kind, **{f"{what}1": pair[0], f"{what}2": pair[1]}, **given)
+        return element(kind, (), **{f"{what}1": pair[0], f"{what}2": pair[1]}, **given)
 
     def two(self, things: list[str]) -> list[Any]:
         return [str(thing) for thing in self.draws.rng.permutation(things)[:2]]
@@ -113,20 +113,24 @@ class Links:
 
     def gains(self, kind: str) -> dict[str, Any]:
         d = self.draws
-        strength, damping = self.strength * d.decades(0, 5), self.strength * d.decades(-2, 4)
-        return {
-            "motor": {"gear": self.strength * d.decades(0, 2)},
+        f = self.strength
+        strength, damping = f * d.decades(0, 5), f * d.decades(-2, 4)
+        kinds: dict[str, dict[str, Any]] = {
+            "motor": {"gear": f * d.decades(0, 2)},
             "position": {"kp": strength, "kv": d.maybe(0.5, damping), "timeconst": d.maybe(0.2, d.decades(-3, 0))},
             "velocity": {"kv": damping},
             "damper": {"kv": damping, "ctrlrange": [0.0, d.decades(-1, 1)]},
             "intvelocity": {"kp": strength, "kv": d.maybe(0.5, damping), "actrange": d.decades(-1, 1) * SPREAD},
-            "cylinder": {"timeconst": d.decades(-2, 0), "area": self.strength * d.decades(0, 2), "bias": [0, -strength / 10, 0]},
-            "muscle": {"lengthrange": [0.1, 0.1 + d.decades(-1, 0.5)], "force": self.strength * d.decades(1, 3), "ctrlrange": "0 1"},
+            "cylinder": {"timeconst": d.decades(-2, 0), "area": f * d.decades(0, 2), "bias": [0, -strength / 10, 0]},
+            "muscle": {
+                "lengthrange": [0.1, 0.1 + d.decades(-1, 0.5)], "force": f * d.decades(1, 3), "ctrlrange": "0 1",
+            },
             "general": {
                 "gainprm": strength, "biastype": "affine", "biasprm": [d.within(-1, 1), -strength, -damping],
                 "dyntype": d.one_of(["none", "integrator", "filter", "filterexact"]), "dynprm": d.decades(-3, 0),
             },
-        }[kind]  # fmt: skip
+        }  # fmt: skip
+        return kinds[kind]
 
     def contacts(self) -> str:
         """Pairs of geoms and excluded bodies, none twice."""

@@ -1,7 +1,7 @@
 """Random MuJoCo models of all that pliant steps, and random states of them.
 
-Masses, strengths and softness range over decades, bodies may start inside one another, speeds reach 100 m/s: such models
-are nothing that anybody would build, and everything that a step must survive.
+Masses, strengths and softness range over decades, bodies may start inside one another, speeds reach 100 m/s: such
+models are nothing that anybody would build, and everything that a step must survive.
 """
 
 from __future__ import annotations
