@@ -86,7 +86,7 @@ def _stepped(
         if broken:
             return Outcome("nan", f"in {', '.join(broken)}", _done(data))
     tell(steps)
-    verdict = certificate(seed, model, data) if certify else None
+    verdict = certificate(seed, model, data) if certify and model.nv else None
     counted = pliant.stats(data).statuses
     limited, fallback = counted[pliant.Status.ITERATION_LIMIT], counted[pliant.Status.SOLVED_BY_FALLBACK]
     full = int(sum(data.warning[kind].number for kind in _full()))
