@@ -16,6 +16,8 @@ from pliant.studies.scenes import HARD, stack
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def test_every_scene_says_what_is_right():
     names = [each.name for each in trust.scenes()]

@@ -31,6 +31,8 @@ from pliant.systems.mujoco_load import read_spec
 
 OURS = loop_engines(HARD)[0]
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def still(xml: str) -> Any:
     """A runner that nothing was done to."""

@@ -12,6 +12,8 @@ from pliant.studies.scenes import GRAVITY, HARD
 
 OURS = ours(HARD)._replace(name=COULOMB)
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def test_a_cube_stops_where_the_sums_say():
     in_steps = [slip.stopping_in_steps(6.0, 0.5, h) for h in (1e-2, 1e-3, 1e-5)]

@@ -136,10 +136,11 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Sur
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
-    """Whether velocities are numbers, and contacts that push are near, or touch as it seems and do not spin a body."""
+    """Whether velocities and their squares are numbers, and contacts that push are near, or touch as it seems and do
+    not spin a body."""
     total, far = 0.0, False
     for x in v:
-        total += 0.0 * x
+        total += 0.0 * (x * x)
     if total != 0.0:
         return False
     open_, speed, radius = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS)

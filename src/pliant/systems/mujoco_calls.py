@@ -126,8 +126,10 @@ def _take_slowly(
     """Through MuJoCo's arrays, after compiled code has found that it is not for it."""
     why = reason(stepper.special, data, solver, found)
     answer = stepper.forward(model, data, solver, control=control)
-    # Velocities without rows belong to no island, and to no status.
-    if answer.status is Status.NON_FINITE or not np.isfinite(answer.velocity).all():
+    # Velocities without rows belong to no island, and to no status. The squares: MuJoCo turns bodies by their size.
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(np.square(answer.velocity)).all()
+    if answer.status is Status.NON_FINITE or not finite:
         raise SolveError(f"at t = {data.time:.9g} s: {Status.NON_FINITE}")
     if not advance:
         return

@@ -73,7 +73,7 @@ def _stretch(
     if not np.isfinite(time):
         value[rows] = max(1.0, NEVER * step.flat.step * speed)
         return False
-    seeming = min(seen[i] / max(-_rate(step.flat, i, v), 1e-300) for i in rows)
+    seeming = min(seen[i] / max(-_rate(step.flat, i, v), 1e-100) for i in rows)
     ratio = time / seeming if seeming > 0.0 else 1.0
     value[rows] = seen[rows] * (ratio if abs(ratio - 1.0) > BENT else 1.0)
     return True

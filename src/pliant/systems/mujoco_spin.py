@@ -17,10 +17,11 @@ from pliant.systems.mujoco_door import mujoco
 
 TURN = 0.05  # radians of a short step
 MOST = 2000  # short steps
+EVEN = 1e-12  # of all moments of inertia, by which they differ where rounding alone makes them
 
 
 class Bodies(NamedTuple):
-    """n bodies that are free and carry no others."""
+    """n bodies that are free and carry no others but those that are fixed to them, with which they are one."""
 
     body: np.ndarray  # (n,)
     dof: np.ndarray  # (n,) the first of six
@@ -31,28 +32,60 @@ class Bodies(NamedTuple):
 
 
 def free_bodies(model: Any) -> Bodies:
-    """Bodies on a free joint that carry no others, have no armature, and do not turn alike about every axis."""
-    mj = mujoco()
+    """Bodies on a free joint that carry no joint, have no armature, and do not turn alike about every axis."""
     found = []
-    for j in np.flatnonzero(model.jnt_type == mj.mjtJoint.mjJNT_FREE):
+    for j in np.flatnonzero(model.jnt_type == mujoco().mjtJoint.mjJNT_FREE):
         dof, body = int(model.jnt_dofadr[j]), int(model.jnt_bodyid[j])
         alone = np.count_nonzero(model.dof_treeid == model.dof_treeid[dof]) == 6
-        even = np.ptp(model.body_inertia[body]) == 0.0 and not model.body_ipos[body].any()
-        if alone and not even and not model.dof_armature[dof : dof + 6].any():
-            found.append((body, dof))
-    bodies, dofs = (np.array([f[k] for f in found], np.int64) for k in (0, 1))
-    axes = np.zeros((len(found), 9))
-    for k, body in enumerate(bodies):
-        mj.mju_quat2Mat(axes[k], model.body_iquat[body])
-    R, I = axes.reshape(-1, 3, 3), model.body_inertia[bodies]
+        if alone and not model.dof_armature[dof : dof + 6].any():
+            whole = _whole(model, body)
+            if np.ptp(np.linalg.eigvalsh(whole.inertia)) > EVEN * np.trace(whole.inertia) or whole.offset.any():
+                found.append((body, dof, whole.mass, whole.inertia, np.linalg.inv(whole.inertia), whole.offset))
+    shapes = (), (), (), (3, 3), (3, 3), (3,)
+    kinds = np.int64, np.int64, float, float, float, float
     return Bodies(
-        bodies,
-        dofs,
-        model.body_mass[bodies].copy(),
-        np.ascontiguousarray(np.einsum("kij,kj,klj->kil", R, I, R)),
-        np.ascontiguousarray(np.einsum("kij,kj,klj->kil", R, 1.0 / I, R)),
-        model.body_ipos[bodies].copy(),
+        *(
+            np.array([one[k] for one in found], kind).reshape(len(found), *shape)
+            for k, (kind, shape) in enumerate(zip(kinds, shapes, strict=True))
+        )
     )
+
+
+class _Whole(NamedTuple):
+    """A rigid body: mass, inertia about the centre of mass and offset of that, in the frame of its first part."""
+
+    mass: float
+    inertia: Array
+    offset: Array
+
+
+def _whole(model: Any, body: int) -> _Whole:
+    """A body and all that is fixed to it."""
+    place: dict[int, Array] = {body: np.zeros(3)}
+    turn: dict[int, Array] = {body: np.eye(3)}
+    masses, centres, inertias = [], [], []
+    for part in map(int, np.flatnonzero(model.body_weldid == body)):  # parents first
+        if part != body:
+            up = int(model.body_parentid[part])
+            place[part] = place[up] + turn[up] @ model.body_pos[part]
+            turn[part] = turn[up] @ _matrix(model.body_quat[part])
+        R = turn[part] @ _matrix(model.body_iquat[part])
+        masses.append(float(model.body_mass[part]))
+        centres.append(place[part] + turn[part] @ model.body_ipos[part])
+        inertias.append(R * model.body_inertia[part] @ R.T)
+    mass = sum(masses)
+    centre = centres[0] if len(masses) == 1 else np.average(centres, axis=0, weights=masses)
+    inertia = np.zeros((3, 3))
+    for m, c, I in zip(masses, centres, inertias, strict=True):
+        d = c - centre
+        inertia += I + m * ((d @ d) * np.eye(3) - np.outer(d, d))
+    return _Whole(mass, inertia, centre)
+
+
+def _matrix(quaternion: Array) -> Array:
+    R = np.zeros(9)
+    mujoco().mju_quat2Mat(R, quaternion)
+    return R.reshape(3, 3)
 
 
 def inertial(bodies: Bodies, xmat: Array, qvel: Array) -> Array:
