@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 
 MANY = 500  # tests; for a few it is not worth it
-LATER = ("bench", "solvers/test_apart", "studies", "systems", "test_doctor", "test_examples", "test_run", "test_viewer")
+LATER = (
+    "bench",
+    "solvers/test_apart",
+    "studies",
+    "systems",
+    "test_doctor",
+    "test_examples",
+    "test_faults",
+    "test_run",
+    "test_viewer",
+)
 
 _compiling: list[subprocess.Popen[bytes]] = []
 

@@ -93,7 +93,12 @@ def interrupted(scene: Path, out: Path, seed: int) -> None:
         wait_for(out, 100_000 if seed % 3 == 1 else 1_000_000, process)
         time.sleep(rng.uniform(0.0, 0.3))
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)
+    try:
+        said = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
     # Python itself is not ready to say anything for the first tenths of a second: then the signal ends it
     assert process.returncode == 130 or (process.returncode == -signal.SIGINT and not out.exists()), said
     if out.exists():
@@ -114,6 +119,24 @@ def test_ctrl_c_at_any_moment_leaves_a_run(scene, tmp_path):
 def test_ctrl_c_at_many_moments_leaves_a_run(scene, tmp_path):
     for seed in range(3, 60):
         interrupted(scene, tmp_path / f"{seed}.run", seed)
+
+
+def test_a_ctrl_c_that_python_drops_is_heard_at_the_next_step(monkeypatch):
+    """As one that comes while an object is being deleted."""
+
+    class Tidy:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    class Deaf(Ball):
+        def problem(self, time: float, *arguments: Any) -> pliant.StepProblem:
+            if time > 0.095:
+                Tidy()
+            return super().problem(time, *arguments)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)  # which pytest would tell of
+    run = fall(None, system=Deaf())
+    assert run.ended == "interrupted" and run.time[-1] == pytest.approx(0.11)
 
 
 def test_ctrl_c_while_the_last_samples_are_written(scene, capsys, monkeypatch):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pliant.errors import FileError, InputError, SolveError
 from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
+from pliant.interrupts import Interrupts
 from pliant.recording import NOTHING, Recorder, State, layout_of
 from pliant.solution import Status
 from pliant.solvers.coulomb import Coulomb
@@ -68,8 +69,8 @@ def simulate(
     try:
         if recorder.state.steps > clock.steps:
             return recorder.longer()
-        with _bar(clock.steps, recorder.state.steps, progress) as bar:
-            return _march(system, clock, solver, drift, recorder, bar, throw)
+        with _bar(clock.steps, recorder.state.steps, progress) as bar, Interrupts() as interrupts:
+            return _march(system, clock, solver, drift, recorder, bar, throw, interrupts)
     finally:
         recorder.release()
 
@@ -84,12 +85,14 @@ class _Clock(NamedTuple):
 
 
 def _march(
-    system: System, clock: _Clock, solver: Formulation, drift: str, recorder: Recorder, bar: Any, throw: bool
-) -> Trajectory:
+    system: System, clock: _Clock, solver: Formulation, drift: str, recorder: Recorder, bar: Any, throw: bool,
+    interrupts: Interrupts,
+) -> Trajectory:  # fmt: skip
     """Step after step, and what becomes of the run when it stops."""
     warned, begin, readout = False, recorder.state.steps, getattr(system, "readout", None)
     try:
         while (here := recorder.state).steps < clock.steps:
+            interrupts.check()
             now, first = clock.at(here.steps), here.steps == begin
             taken = take_step(system, now, here.q, here.v, clock.step, solver, drift, here.warm_start, first=first)
             solution = taken.solution

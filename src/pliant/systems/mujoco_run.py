@@ -14,6 +14,7 @@ import numpy as np
 from pliant.errors import InputError, PliantError, SolveError
 from pliant.evaluate import span
 from pliant.inputs import Array
+from pliant.interrupts import Interrupts
 from pliant.readout import COLUMNS
 from pliant.recording import Recorder, State
 from pliant.simulate import whole_steps
@@ -144,9 +145,10 @@ def _march(
     summary, ended, geoms = Summary(step=h), COMPLETE, system.geoms
     counted.clock()
     begin = perf_counter()
-    with tqdm(total=steps, unit="step", disable=not progress) as bar:
+    with tqdm(total=steps, unit="step", disable=not progress) as bar, Interrupts() as interrupts:
         try:
             for k in range(steps):
+                interrupts.check()
                 before = (float(data.time), system.q, system.v)
                 start = perf_counter()
                 outcome = _step(system, solver, counted)
