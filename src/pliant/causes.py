@@ -15,9 +15,9 @@ from pliant.flat import CLIPPED, NORMAL, UNILATERAL, Flat
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, Status
+from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.rows import MOBILITY, Rows
 
-CANCEL: Final = 1e5  # forces so many times larger than what they do come from rows that contradict each other
 LIGHT: Final = 1e5  # a mass so many times smaller than its neighbours is very light
 LEVER: Final = 0.1  # entries of a row that are so much smaller than its largest are levers, not bodies
 PARTING: Final = 1.0  # [m/s] rows that part faster than this, and than anything moved, began too deep
@@ -91,7 +91,7 @@ def _contradiction(case: Case) -> Cause | None:
     for island in range(len(case.answer.islands.status)):
         mine = case.answer.islands.row_island == island
         moved = np.unique(G[np.flatnonzero(mine)].indices)
-        if not moved.size or not gross[moved].max() > CANCEL * max(float(net[moved].max()), 1e-300):
+        if not moved.size or not gross[moved].max() > CANCELLATION * max(float(net[moved].max()), 1e-300):
             continue
         j = int(moved[np.argmax(gross[moved])])
         share = (G[:, [j]].toarray().ravel() * force) * mine

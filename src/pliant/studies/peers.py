@@ -7,6 +7,7 @@ goes wrong inside raises; `watch` says how far it got.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable, Iterator
 from time import perf_counter
@@ -72,14 +73,24 @@ class Stepped:
 
     @property
     def energy(self) -> float:
-        """Of motion and height [J]."""
-        mj = mujoco()
-        mj._functions.mj_kinematics(self.model, self.data)
-        mj.mj_comPos(self.model, self.data)
-        (mj.mj_makeM if hasattr(mj, "mj_makeM") else mj.mj_crb)(self.model, self.data)
-        mj.mj_energyPos(self.model, self.data)
-        mj.mj_energyVel(self.model, self.data)
-        return float(self.data.energy.sum())
+        """Of motion and height, from the origin [J]."""
+        calls, data = mujoco()._functions, self.now
+        calls.mj_energyPos(self.model, data)
+        calls.mj_energyVel(self.model, data)
+        return float(data.energy.sum())
+
+    @property
+    def now(self) -> Any:
+        """Data of the state reached, for looking at: those of a step are of its start."""
+        data, calls = self._looked_at, mujoco()._functions
+        data.qpos[:], data.qvel[:] = self.data.qpos, self.data.qvel
+        calls.mj_fwdPosition(self.model, data)
+        calls.mj_fwdVelocity(self.model, data)
+        return data
+
+    @functools.cached_property
+    def _looked_at(self) -> Any:
+        return mujoco().MjData(self.model)
 
     @property
     def velocity(self) -> Array:

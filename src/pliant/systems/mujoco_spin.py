@@ -34,10 +34,12 @@ class Bodies(NamedTuple):
 def free_bodies(model: Any) -> Bodies:
     """Bodies on a free joint that carry no joint, have no armature, and do not turn alike about every axis."""
     found = []
+    parts, moves = np.bincount(model.body_weldid), np.bincount(model.dof_treeid) if model.nv else np.zeros(0, np.int64)
+    even = (np.ptp(model.body_inertia, axis=1) == 0.0) & ~model.body_ipos.any(axis=1)
     for j in np.flatnonzero(model.jnt_type == mujoco().mjtJoint.mjJNT_FREE):
         dof, body = int(model.jnt_dofadr[j]), int(model.jnt_bodyid[j])
-        alone = np.count_nonzero(model.dof_treeid == model.dof_treeid[dof]) == 6
-        if alone and not model.dof_armature[dof : dof + 6].any():
+        alone = moves[model.dof_treeid[dof]] == 6
+        if alone and not (parts[body] == 1 and even[body]) and not model.dof_armature[dof : dof + 6].any():
             whole = _whole(model, body)
             if np.ptp(np.linalg.eigvalsh(whole.inertia)) > EVEN * np.trace(whole.inertia) or whole.offset.any():
                 found.append((body, dof, whole.mass, whole.inertia, np.linalg.inv(whole.inertia), whole.offset))

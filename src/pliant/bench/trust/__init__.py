@@ -9,7 +9,7 @@ from pliant.bench.metric import Metric
 from pliant.bench.suite import Measured, Suite
 from pliant.bench.trust.draw import draw
 from pliant.bench.trust.page import markdown
-from pliant.bench.trust.scene import COULOMB, OURS, Scene, engines
+from pliant.bench.trust.scene import COULOMB, Scene, own
 from pliant.studies.scenes import HARD, stack
 from pliant.studies.study import Progress
 
@@ -25,7 +25,7 @@ def scenes() -> list[Scene]:
 
 def compile_first() -> None:
     """What steps of few and of many rows need: that is nobody's time."""
-    for peer in engines(1e7, HARD, drake=False)[: len(OURS)]:
+    for peer in own(HARD):
         for spheres in (2, 100):
             peer.start(stack(spheres, 0.01, apart=0.0)).step(2)
 

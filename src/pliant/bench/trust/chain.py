@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant.bench.trust.mechanics import energy, equality_force, gaps, loop_engines, watched
+from pliant.bench.trust.mechanics import equality_force, gaps, loop_engines, watched
 from pliant.bench.trust.scene import Outcome, Scene, Verdict, try_out
 from pliant.inputs import Array
 from pliant.studies.peers import Peer, Runner
@@ -114,7 +114,7 @@ def follow(peer: Peer, case: str, xml: str, links: int, steps: int) -> Outcome:
     wide: list[float] = []
 
     def look(runner: Any) -> None:
-        total.append(sum(energy(runner)))
+        total.append(runner.energy)
         wide.append(stretch(runner, links))
 
     def judge(runner: Runner) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.bench.scenes import drop
+from pliant.bench.trust.mechanics import watched
 from pliant.bench.trust.scene import Outcome, Scene, Verdict, engines, try_out
 from pliant.hertz import hertz_stiffness, punch_stiffness
 from pliant.materials import Material
@@ -62,39 +63,24 @@ def run(quick: bool, progress: Progress) -> list[Outcome]:
 
 
 def _try(peer: Peer, case: str, modulus: float, step: float) -> Outcome:
-    watched: list[Watched] = []
+    energy: list[float] = []
 
-    def start(xml: str) -> Any:
-        watched.append(Watched(peer.start(xml)))
-        return watched[0]
+    def look(runner: Any) -> None:
+        energy.append(runner.energy)
 
     def judge(runner: Runner) -> Verdict:
         expected = rest(case, modulus)
         away = float(np.abs(runner.position[:, 2] - expected).max())
         room = max(NEAR[0], NEAR[1] * float((touching(case) - expected).max()))
-        grown = watched[0].most / watched[0].first
+        grown = max(energy) / energy[0]
         right = away <= room and grown <= TOUCHED and runner.speed < STILL
         return right, {"energy [times]": grown, "away [m]": away, "speed [m/s]": runner.speed}
 
     duration = SHORT if step < 1e-3 else LONG
     each = max(1, round(duration / step / 500))
     name = f"{case}, {modulus:.0e} Pa, {step:g} s"
-    return try_out(peer._replace(start=start), name, models(step)[case], round(duration / step), judge, each=each)
-
-
-class Watched:
-    """A runner whose energy is looked at after every call: the first, and the most [J]. Heights are above the floor."""
-
-    def __init__(self, runner: Any) -> None:
-        self.runner = runner
-        self.first = self.most = runner.energy
-
-    def step(self, count: int) -> None:
-        self.runner.step(count)
-        self.most = max(self.most, self.runner.energy)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.runner, name)
+    kept = watched(peer, lambda runner: None, look)
+    return try_out(kept, name, models(step)[case], round(duration / step), judge, each=each)
 
 
 SCENE = Scene(

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from pliant.bench.trust.mechanics import watched
 from pliant.bench.trust.scene import COULOMB, Outcome, Scene, Verdict, engines, try_out
-from pliant.bench.trust.swings import RATES, DoublePendulum, Meter, ball_joint, connected, hinges, level
+from pliant.bench.trust.swings import RATES, DoublePendulum, ball_joint, connected, hinges, level
 from pliant.errors import PliantError
 from pliant.inputs import Array
 from pliant.simulate import simulate
@@ -122,23 +123,16 @@ def turned(peer: Peer, case: str, duration: float) -> Outcome:
     model, scale = MODELS[case]
     energy: list[float] = []
 
-    def start(text: str) -> Runner:
-        runner: Any = peer.start(text)
+    def push(runner: Any) -> None:
         runner.data.qvel[:] = RATES[model]
-        meter, step = Meter(runner.model), runner.step
-        energy.append(meter(runner.data))
 
-        def metered(count: int) -> None:
-            step(count)
-            energy.append(meter(runner.data))
-
-        runner.step = metered
-        return runner
+    def look(runner: Any) -> None:
+        energy.append(runner.energy)
 
     def judge(runner: Runner) -> Verdict:
         return band(np.array(energy), EACH * STEP, scale)
 
-    return try_out(peer._replace(start=start), case, model(STEP), round(duration / STEP), judge, each=EACH)
+    return try_out(watched(peer, push, look), case, model(STEP), round(duration / STEP), judge, each=EACH)
 
 
 def lies(peer: Peer, duration: float, patience: float) -> Outcome:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bench.trust.scene import CONVEX, COULOMB
+from pliant.bench.trust.scene import own
 from pliant.inputs import Array
 from pliant.materials import Material
-from pliant.solvers.convex import Convex
-from pliant.studies.peers import SHARE, Peer, Runner, Setting, Stepped, mujoco_settings, ours, peer_of
+from pliant.studies.peers import SHARE, Peer, Runner, Setting, Stepped, mujoco_settings, peer_of
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import RIGID
 
@@ -20,11 +19,7 @@ WORDS = "; equalities as the contacts"
 
 def loop_engines(material: Material) -> list[Peer]:
     """For scenes of equalities: ours leaves them as they are, RIGID; MuJoCo's are tuned with the contacts."""
-    return [
-        ours(material)._replace(name=COULOMB, settings="Coulomb()"),
-        ours(material, Convex())._replace(name=CONVEX, settings="Convex()"),
-        *(peer_of(_tuned(setting)) for setting in mujoco_settings(RIGID)),
-    ]
+    return [*own(material), *(peer_of(_tuned(setting)) for setting in mujoco_settings(RIGID))]
 
 
 def _tuned(setting: Setting) -> Setting:
@@ -62,29 +57,11 @@ def watched(peer: Peer, prepare: Callable[[Any], None], look: Callable[[Any], No
     return peer._replace(start=start)
 
 
-def energy(runner: Any) -> tuple[float, float]:
-    """(kinetic, gravitational) [J], heights from the origin, at the state reached."""
-    call, model = mujoco()._functions, runner.model
-    data = _now(runner)
-    call.mj_energyPos(model, data)
-    call.mj_energyVel(model, data)
-    return float(data.energy[1]), float(data.energy[0])
-
-
 def gaps(runner: Any) -> Array:
     """How far the connects are open, in the state reached, (n,) [m]."""
-    data = _now(runner)
+    data = runner.now
     rows = data.efc_type == mujoco().mjtConstraint.mjCNSTR_EQUALITY
     return np.linalg.norm(data.efc_pos[rows].reshape(-1, 3), axis=1)
-
-
-def _now(runner: Any) -> Any:
-    """Data of the state reached; those of a step are of its start."""
-    data = mujoco().MjData(runner.model)
-    data.qpos[:], data.qvel[:] = runner.data.qpos, runner.data.qvel
-    mujoco()._functions.mj_fwdPosition(runner.model, data)
-    mujoco()._functions.mj_fwdVelocity(runner.model, data)
-    return data
 
 
 def floor_forces(runner: Any) -> Array:

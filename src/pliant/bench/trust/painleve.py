@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant.bench.trust.mechanics import energy, floor_forces, watched
+from pliant.bench.trust.mechanics import floor_forces, watched
 from pliant.bench.trust.rod import RADIUS, SLIDING, gain, miss, regime, rod, rod_step, slide, sliding_force
 from pliant.bench.trust.scene import CONVEX, COULOMB, Outcome, Scene, Verdict, engines, try_out
 from pliant.errors import PliantError
@@ -101,7 +101,7 @@ def _motion(peer: Peer, case: str, friction: float, angle: float, steps: int) ->
     def look(runner: Any) -> None:
         if len(total) == 1:
             first.append(end_state(runner, angle))
-        total.append(sum(energy(runner)))
+        total.append(runner.energy)
         if runner.data.time <= WHILE + 0.5 * STEP:
             turned[:] = [angle + float(runner.data.qpos[2])]
 

@@ -13,7 +13,6 @@ from pliant.materials import DEFAULT_MATERIAL
 from pliant.solution import Status
 from pliant.studies.peers import Peer, Runner, Stepped
 from pliant.studies.study import Progress
-from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_stats import stats
 
 COUNTS, FEW = (50, 100, 200), (20,)
@@ -41,7 +40,7 @@ def _pour(peer: Peer, count: int) -> Outcome:
         values = {"time [ms per step]": 1e3 * (perf_counter() - begin) / round(DURATION / STEP)}
         right = inside
         if isinstance(runner, Stepped):
-            values["depth [m]"] = depth(runner)
+            values["depth [m]"] = float(np.max(-runner.now.contact.dist, initial=0.0))
             right = right and values["depth [m]"] <= DEEP
             if "pliant" in peer.name:
                 values |= _solved(runner.data)
@@ -49,14 +48,6 @@ def _pour(peer: Peer, count: int) -> Outcome:
         return right, values
 
     return try_out(peer, f"{count} bodies", pile(count, STEP), round(DURATION / STEP), judge, each=5, patience=300.0)
-
-
-def depth(runner: Stepped) -> float:
-    """The deepest that two geoms reach into each other [m]."""
-    data = mujoco().MjData(runner.model)
-    data.qpos[:] = runner.data.qpos
-    mujoco().mj_fwdPosition(runner.model, data)
-    return float(np.max(-data.contact.dist, initial=0.0))
 
 
 def _solved(data: Any) -> dict[str, float]:

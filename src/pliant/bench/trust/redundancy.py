@@ -20,7 +20,7 @@ from pliant.bench.trust.linkages import (
     table,
     uprights,
 )
-from pliant.bench.trust.mechanics import energy, equality_force, floor_forces, gaps, loop_engines, watched
+from pliant.bench.trust.mechanics import equality_force, floor_forces, gaps, loop_engines, watched
 from pliant.bench.trust.scene import Outcome, Scene, Verdict, engines, try_out
 from pliant.materials import Material
 from pliant.studies.peers import Peer, Runner
@@ -99,7 +99,7 @@ def follow(peer: Peer, case: str, xml: str, push: Callable[[Any], None], scale: 
     fan: list[float] = []
 
     def look(runner: Any) -> None:
-        total.append(sum(energy(runner)))
+        total.append(runner.energy)
         wide.append(float(gaps(runner).max()))
         fan.append(float(np.ptp(uprights(runner))) if "four-bars" in case else 0.0)
 

@@ -44,18 +44,19 @@ Verdict = tuple[bool, dict[str, float]]
 Judge = Callable[[Runner], Verdict]  # of a scene that has gone on to its end
 
 
-def engines(stiffness: float, material: Material, *, dissipation: float = 0.0, drake: bool = True) -> list[Peer]:
-    """Ours with both solvers, MuJoCo as it is, tuned, and `discrete`, and Drake if it is installed and can have the
-    scene: free bodies above planes. stiffness [N/m] and dissipation [s/m]: for those who know no material."""
-    own = [
+def own(material: Material) -> list[Peer]:
+    """Ours, with both solvers."""
+    return [
         ours(material)._replace(name=COULOMB, settings="the material, Coulomb()"),
         ours(material, Convex())._replace(name=CONVEX, settings="the material, Convex()"),
     ]
-    return [
-        *own,
-        *mujoco_peers(stiffness),
-        *(drake_peers(stiffness, dissipation=dissipation) if drake else []),
-    ]
+
+
+def engines(stiffness: float, material: Material, *, dissipation: float = 0.0, drake: bool = True) -> list[Peer]:
+    """Ours, MuJoCo as it is, tuned, and `discrete`, and Drake if it is installed and can have the scene: free bodies
+    above planes. stiffness [N/m] and dissipation [s/m]: for those who know no material."""
+    drakes = drake_peers(stiffness, dissipation=dissipation) if drake else []
+    return [*own(material), *mujoco_peers(stiffness), *drakes]
 
 
 def try_out(

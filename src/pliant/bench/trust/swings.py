@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.studies.scenes import GRAVITY
-from pliant.systems.mujoco_door import mujoco
 
 LENGTH: Final = 1.0  # of a rod of 1 kg [m]
 MASS: Final = np.tile([1.0, 1.0, LENGTH**2 / 12.0], 2)
@@ -96,18 +95,3 @@ def connected(step: float) -> str:
 
 SPIN: Final = np.array([2.0, 0.0, 3.0])  # of the rod in space [rad/s]
 RATES: Final = {hinges: np.zeros(2), ball_joint: SPIN, connected: np.append(np.cross(SPIN, [_HALF, 0.0, 0.0]), SPIN)}
-
-
-class Meter:
-    """The energy [J] of states of a model, on a data of its own."""
-
-    def __init__(self, model: Any) -> None:
-        self._model, self._data = model, mujoco().MjData(model)
-
-    def __call__(self, data: Any) -> float:
-        calls = mujoco()._functions
-        self._data.qpos[:], self._data.qvel[:] = data.qpos, data.qvel
-        calls.mj_fwdPosition(self._model, self._data)
-        calls.mj_energyPos(self._model, self._data)
-        calls.mj_energyVel(self._model, self._data)
-        return float(self._data.energy.sum())
