@@ -3,6 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import few
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.compensated import add_product
@@ -79,16 +80,21 @@ def rates_and_sizes(rows: Rows, v0: Array, gain: Array, p: Array, size: Array) -
 @kernel
 def law_residual(rows: Rows, force: Array, p: Array, size: Array, lift: float) -> float:
     """max |r_i| / F of one island; lift = 1: with p_n - |w| for p_n, the associated cone."""
-    worst, scale = np.zeros(1), np.zeros(1)
-    _measure(rows, force, p, size, lift, np.zeros(force.size, np.int64), worst, scale)
-    return _ratio(worst[0], scale[0])
+    worst = scale = 0.0
+    for b in range(rows.block_ptr.size - 1):
+        off, reach = _measure(rows, b, force, p, size, lift)
+        worst, scale = max(worst, off), max(scale, reach)
+    return _ratio(worst, scale)
 
 
 @kernel
 def island_residuals(rows: Rows, force: Array, p: Array, size: Array, island: Ints, count: int) -> Array:
     """max |r_i| / F of every island, by Coulomb's law."""
     worst, scale = np.zeros(count), np.zeros(count)
-    _measure(rows, force, p, size, 0.0, island, worst, scale)
+    for b in range(rows.block_ptr.size - 1):
+        if rows.block_ptr[b] < rows.block_ptr[b + 1]:
+            k, (off, reach) = island[rows.block_ptr[b]], _measure(rows, b, force, p, size, 0.0)
+            worst[k], scale[k] = max(worst[k], off), max(scale[k], reach)
     for k in range(count):
         worst[k] = _ratio(worst[k], scale[k])
     return worst
@@ -102,36 +108,32 @@ def _ratio(worst: float, scale: float) -> float:
 
 
 @kernel
-def _measure(
-    rows: Rows, force: Array, p: Array, size: Array, lift: float, island: Ints, worst: Array, scale: Array
-) -> None:
-    """Largest |r| and F of every island."""
-    r = np.empty(8)
-    slope = np.empty(8)
-    for b in range(rows.block_ptr.size - 1):
-        lo, n = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
-        if n < 1:
-            continue
-        k = island[lo]
-        slip = slip_speed(rows.law, rows.step, lo, lo + n, force, p) if lift != 0.0 else 0.0
-        y = _scalar_distance(rows.law, rows.step, lo, force[lo], p[lo] - lift * slip, slope)
-        if lift != 0.0 and n > 1:
-            y = _sharp(rows.law, rows.step, lo, n, force, slope[0], y)
-        r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
-        if n > 1:
-            tangent_residual(rows.law, rows.step, lo, lo + n, force, p, r)
-            for i in range(1, n):
-                slope[i] = rows.law[lo + i, SLOPE]
-        for i in range(n):
-            f = abs(force[lo + i])
-            if not np.isfinite(r[i]):
-                worst[k] = np.inf
-            elif f != 0.0 or r[i] != 0.0:
-                a = rows.step * rows.law[lo + i, MOBILITY]
-                S = slope[i]
-                reach = size[lo + i] / a if S == np.inf else S * size[lo + i] / (1.0 + a * S)
-                scale[k] = max(scale[k], f, reach if reach < np.inf else 0.0)
-                worst[k] = max(worst[k], abs(r[i]))
+def _measure(rows: Rows, b: int, force: Array, p: Array, size: Array, lift: float) -> tuple[float, float]:
+    """Largest |r| and F of one block."""
+    r, slope, worst, scale = few(), few(), 0.0, 0.0
+    lo, n = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
+    if n < 1:
+        return worst, scale
+    slip = slip_speed(rows.law, rows.step, lo, lo + n, force, p) if lift != 0.0 else 0.0
+    slope[0], y = _scalar_distance(rows.law, rows.step, lo, force[lo], p[lo] - lift * slip)
+    if lift != 0.0 and n > 1:
+        y = _sharp(rows.law, rows.step, lo, n, force, slope[0], y)
+    r[0] = force[lo] - clip(force[lo] - y, rows.law[lo, LOWER], rows.law[lo, UPPER])
+    if n > 1:
+        tangent_residual(rows.law, rows.step, lo, lo + n, force, p, r)
+        for i in range(1, n):
+            slope[i] = rows.law[lo + i, SLOPE]
+    for i in range(n):
+        f = abs(force[lo + i])
+        if not np.isfinite(r[i]):
+            worst = np.inf
+        elif f != 0.0 or r[i] != 0.0:
+            a = rows.step * rows.law[lo + i, MOBILITY]
+            S = slope[i]
+            reach = size[lo + i] / a if S == np.inf else S * size[lo + i] / (1.0 + a * S)
+            scale = max(scale, f, reach if reach < np.inf else 0.0)
+            worst = max(worst, abs(r[i]))
+    return worst, scale
 
 
 @kernel
@@ -150,11 +152,11 @@ def _sharp(law: Array, h: float, lo: int, n: int, force: Array, S: float, y: flo
 
 
 @kernel
-def _scalar_distance(law: Array, h: float, i: int, force: float, p: float, slope: Array) -> float:
-    """y of a scalar row, and its S in slope[0].
+def _scalar_distance(law: Array, h: float, i: int, force: float, p: float) -> tuple[float, float]:
+    """(S, y) of a scalar row.
 
     On a power law the distance is measured along the tangent at the deeper of the two points, p and where g = force:
     against g(p) a force held by a row that is wide open would hardly count, g = 0 there however fast it opens.
     """
-    slope[0], miss = linearise(law, h, i, force, p)
-    return miss / (1.0 + h * law[i, MOBILITY] * slope[0])
+    S, miss = linearise(law, h, i, force, p)
+    return S, miss / (1.0 + h * law[i, MOBILITY] * S)

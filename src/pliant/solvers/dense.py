@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import flattened
 from pliant.inputs import Array, Ints
 from pliant.solvers.loops import dot, subtract
 
@@ -145,7 +146,7 @@ def solve_square(A: Array, x: Array) -> None:
 
     Indices without sign: those with one may count from the end, which is looked for at every access, one by one.
     """
-    a, n, one = A.reshape(-1), np.uint64(x.size), np.uint64(1)
+    a, n, one = flattened(A), np.uint64(x.size), np.uint64(1)
     for k in range(n):
         top = k * n
         best, most = k, abs(a[top + k])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import flattened, folded, places
 from pliant.inputs import Array
 from pliant.solvers.dense import solve_square
 from pliant.solvers.linear import System
@@ -15,8 +16,9 @@ def make_pieces(rows: Rows) -> System:
     m, squares = rows.law.shape[0], rows.square_ptr[-1]
     none = np.zeros(0)
     return System(
-        np.zeros(squares), np.zeros(squares), none, np.zeros(m), none, none, none, np.empty(m * m), np.zeros((0, 0, 0))
-    )
+        np.zeros(squares), np.zeros(squares), none, np.zeros(m), np.empty(m), np.empty(m), none, np.empty(m * m),
+        np.zeros((0, 0, 0)),
+    )  # fmt: skip
 
 
 @kernel
@@ -36,10 +38,10 @@ def cut(rows: Rows, scale: float) -> Rows:
 def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
     """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
 
-    A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
+    At most PLACES rows. A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
     """
     h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
-    active, x, n = np.empty(m, np.int64), np.empty(m), 0
+    active, x, whole, n = places(), pieces.push, pieces.flow, 0
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):
@@ -49,8 +51,7 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
                     active[n], df[lo + i] = lo + i, 0.0
                     n += 1
                     break
-    D = pieces.work[: n * n].reshape((n, n))
-    row, whole, a, width = 0, np.empty(m), A.reshape(-1), np.uint64(m)  # without sign: see mobility.py
+    D, row, a, width = folded(pieces.work, n, n), 0, flattened(A), np.uint64(m)  # without sign: see mobility.py
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):

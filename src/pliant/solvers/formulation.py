@@ -74,7 +74,7 @@ class Formulation:
 
     def _make_exact(self, island: Island, force: Array) -> None:
         """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
-        cancels = cancellation(island.rows, len(island.motion.v), force) > CANCELLATION
+        cancels = cancellation(island.rows, force, *np.empty((2, len(island.motion.v)))) > CANCELLATION
         limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
         for search in (False, True):
             if (cancels or island.motion.tally[RESIDUAL] > limit) and self.max_iterations > 1:

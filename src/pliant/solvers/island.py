@@ -50,7 +50,7 @@ class Motion(NamedTuple):
     free: Array  # (nv,) v* = v0 + h inv(M) f
     x: Array  # (nv,) whitened impulse
     v: Array  # (nv,)
-    per_row: Array  # (7, m): rate without constraint forces, p, |G||v| + |e|, and four to work with
+    per_row: Array  # (9, m): rate without constraint forces, p, |G||v| + |e|, and six to work with
     best: Array  # (m,)
     tally: Array  # (10,)
 
@@ -87,7 +87,7 @@ def make_island(
 def make_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: float) -> Motion:
     """Before anything has been tried."""
     nv, m = v0.size, rows.law.shape[0]
-    per_row = np.zeros((7, m))
+    per_row = np.zeros((9, m))
     free_rates(rows, v0, push, per_row[0])
     tally = np.zeros(TALLY)
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
@@ -269,15 +269,17 @@ def conclude(rows: Rows, inertia: Inertia, motion: Motion, lift: float, precisio
 
 
 @kernel
-def cancellation(rows: Rows, nv: int, force: Array) -> float:
-    """How many times larger the forces are than what they do: max |G|'|lambda| over max |G' lambda|."""
-    net, gross = np.zeros(nv), np.zeros(nv)
+def cancellation(rows: Rows, force: Array, net: Array, gross: Array) -> float:
+    """How many times larger the forces are than what they do: max |G|'|lambda| over max |G' lambda|. net, gross: (nv,),
+    to work with."""
+    clear(net)
+    clear(gross)
     for i in range(force.size):
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
             f = rows.jac_val[e] * force[i]
             net[rows.jac_idx[e]] += f
             gross[rows.jac_idx[e]] += abs(f)
     largest, left = 0.0, 1e-300
-    for j in range(nv):
+    for j in range(net.size):
         largest, left = max(largest, gross[j]), max(left, abs(net[j]))
     return largest / left

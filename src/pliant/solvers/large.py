@@ -87,7 +87,7 @@ def large(
     finish(island, force)
     copy(island.motion.v, velocity)
     tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS] + done[INSIDE], done[FACTORIZATIONS]
-    return bool(done[RESIDUAL] < goal) and cancellation(rows, velocity.size, force) < CANCELLATION
+    return bool(done[RESIDUAL] < goal) and cancellation(rows, force, island.motion.x, island.motion.v) < CANCELLATION
 
 
 @kernel

@@ -6,6 +6,7 @@ Indices of inner loops are without sign; those with one could count from the end
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import flattened
 from pliant.inputs import Array, Ints
 from pliant.solvers.whiten import Inertia, whiten_rows
 
@@ -16,19 +17,22 @@ FEW = 64  # velocities; with more, rows are seldom coupled to most of them
 def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> Array:
     """(m, m), of rows in CSR."""
     if inertia.parent.size <= FEW:
-        return _of_columns(_whiten_columns(inertia, jac_ptr, jac_idx, jac_val))
+        nv, m = inertia.parent.size, jac_ptr.size - 1
+        Z, A = np.zeros((nv, m)), np.zeros((m, m))
+        _whiten_columns(inertia, jac_ptr, jac_idx, jac_val, Z)
+        _of_columns(Z, A)
+        return A
     return _of_rows(inertia.parent.size, *whiten_rows(inertia, jac_ptr, jac_idx, jac_val))
 
 
 @kernel
-def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> Array:
-    """inv(L) G', (nv, m): all rows at once."""
+def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
+    """Z := inv(L) G', (nv, m), from zeros: all rows at once."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
-    Z = np.zeros((nv, m))
     for i in range(m):
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             Z[nv - 1 - jac_idx[e], i] = jac_val[e]
-    z, width = Z.reshape(-1), np.uint64(m)
+    z, width = flattened(Z), np.uint64(m)
     for j in range(nv):
         scale, here = 1.0 / inertia.val[inertia.ptr[j]], np.uint64(j) * width
         for i in range(width):
@@ -37,15 +41,13 @@ def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Arr
             below, l = np.uint64(inertia.idx[e]) * width, inertia.val[e]
             for i in range(width):
                 z[below + i] -= l * z[here + i]
-    return Z
 
 
 @kernel
-def _of_columns(Z: Array) -> Array:
-    """Z' Z."""
+def _of_columns(Z: Array, A: Array) -> None:
+    """A := Z' Z, from zeros."""
     nv, m = np.uint64(Z.shape[0]), np.uint64(Z.shape[1])
-    A = np.zeros((Z.shape[1], Z.shape[1]))
-    a, z = A.reshape(-1), Z.reshape(-1)
+    a, z = flattened(A), flattened(Z)
     for j in range(nv):
         for i in range(m):
             f = z[j * m + i]
@@ -55,7 +57,6 @@ def _of_columns(Z: Array) -> Array:
     for i in range(m):
         for k in range(i):
             a[i * m + k] = a[k * m + i]
-    return A
 
 
 @kernel
@@ -80,7 +81,7 @@ def _of_rows(nv: int, ptr: Ints, idx: Ints, val: Array) -> Array:
 @kernel
 def multiply(A: Array, h: float, x: Array, y: Array) -> None:
     """y := h A x, A symmetric."""
-    a, n = A.reshape(-1), np.uint64(x.size)
+    a, n = flattened(A), np.uint64(x.size)
     for i in range(n):
         y[i] = 0.0
     for j in range(n):

@@ -12,6 +12,7 @@ settle in a few rounds whatever K is. lift = 1 replaces p_n by p_n - |w|: the as
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import few
 from pliant.inputs import Array
 from pliant.solvers.linear import System
 from pliant.solvers.rows import (
@@ -88,7 +89,7 @@ def tangent_residual(law: Array, h: float, lo: int, hi: int, force: Array, p: Ar
 @kernel
 def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: System) -> None:
     """B dlambda + C (G dv) = k for every block, from the pieces of the natural map that are active at (force, p)."""
-    z, t = np.empty(8), np.empty(8)
+    z, t = few(), few()
     for b in range(rows.block_ptr.size - 1):
         linearise_block(rows, b, force, p, lift, system, z, t)
 

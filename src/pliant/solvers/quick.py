@@ -22,6 +22,7 @@ from pliant.solvers.island import (
     TWOFOLD,
     Motion,
     cancellation,
+    clear,
     conclude,
     copy,
     make_motion,
@@ -77,18 +78,18 @@ def quick(
     motion = make_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
     pieces, reach = make_pieces(rows), _reach(rows, guess)
-    _newton(rows, motion, A, pieces, reach, lift, 0, FIRST, force)
+    _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)
     if not motion.tally[RESIDUAL] <= NEARLY:
         _settle(rows, motion, A, pieces, reach, lift, force)
         _from_best(rows, motion, A, force)
         if motion.tally[RESIDUAL] <= NEARLY:
-            _newton(rows, motion, A, pieces, reach, lift, 1, FIRST, force)
+            _newton(rows, rows, motion, A, pieces, reach, lift, 1, FIRST, force)
         else:
-            _newton(rows, motion, A, pieces, reach, lift, FIRST, STEPS, force)
+            _other_cuts(rows, motion, A, pieces, reach, lift, force)
     _polish(rows, inertia, motion, A, pieces, lift, force)
     tally[0], tally[1], tally[2] = motion.tally[RESIDUAL], motion.tally[ITERATIONS], motion.tally[FACTORIZATIONS]
     copy(motion.v, velocity)
-    return bool(motion.tally[RESIDUAL] < goal) and cancellation(rows, nv, force) < CANCELLATION
+    return bool(motion.tally[RESIDUAL] < goal) and cancellation(rows, force, motion.x, motion.v) < CANCELLATION
 
 
 @kernel
@@ -122,27 +123,35 @@ def _from_best(rows: Rows, motion: Motion, A: Array, force: Array) -> None:
 
 
 @kernel
-def _newton(
-    rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, begin: int, end: int, force: Array
+def _other_cuts(
+    rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array
 ) -> None:
+    """Newton on laws that are cut at one scale after the other."""
+    for k in range(FIRST, STEPS, EACH):
+        there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
+        if _newton(rows, there, motion, A, pieces, reach, lift, k, k + EACH, force):
+            return
+
+
+@kernel
+def _newton(
+    rows: Rows, there: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, begin: int, end: int,
+    force: Array,
+) -> bool:  # fmt: skip
     """Newton from `force` and the rates in motion, which need not go with each other: steps begin to end of the
-    schedule. The best forces are left in motion.best, by the rates free + h A lambda. reach: the force that errors are
-    compared with, if none is larger."""
+    schedule; whether it came to its end. The best forces are left in motion.best, by the rates free + h A lambda.
+    there: the rows, cut as they are or otherwise. reach: the force that errors are compared with, if none is larger."""
     h, tally, m = rows.step, motion.tally, force.size
     free, p, r, df, dp = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
-    missed = np.empty(m)
+    missed, residual, last = motion.per_row[7], np.inf, np.inf
     multiply(A, h, force, missed)
     for i in range(m):
         missed[i] += free[i] - p[i]
-    there, scale, residual, last = rows, 1.0, np.inf, np.inf
     for k in range(begin, end):
-        if k >= FIRST and (k - FIRST) % EACH == 0:
-            scale = CUTS[((k - FIRST) // EACH + 1) % len(CUTS)]
-            there = cut(rows, scale)
         linearise_blocks(there, force, p, lift, pieces)
         if k > 0:  # k of the pieces is what the natural map gives, but for the sign
             last, residual = residual, _largest(pieces.k) / max(reach, _largest(force))
-            if scale != 1.0:
+            if k >= FIRST:
                 natural_map(rows, force, p, lift, r)
                 residual = _largest(r) / max(reach, _largest(force))
             if residual < tally[RESIDUAL]:
@@ -150,7 +159,7 @@ def _newton(
                 copy(force, motion.best)
             stalls = last < tally[TOLERANCE] and residual > GAINING * last
             if stalls or (not residual > SHARP and not residual > _enough(rows, free, force)):
-                return
+                return True
         direction(rows, pieces, A, missed, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
@@ -164,16 +173,18 @@ def _newton(
         multiply(A, h, force, p)
         for i in range(m):
             p[i] += free[i]
+    return False
 
 
 @kernel
 def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: System, lift: float, force: Array) -> None:
     """The best forces with precise rates, and steps from there: where a light body carries a heavy one, forces cancel,
     and h A lambda has lost the digits that move it."""
-    df, p, tally, before = motion.per_row[4], motion.per_row[1], motion.tally, np.empty(force.size)
+    p, df, before, nothing = motion.per_row[1], motion.per_row[4], motion.per_row[6], motion.per_row[7]
+    tally = motion.tally
     enough = _enough(rows, motion.per_row[0], motion.best)
     conclude(rows, inertia, motion, lift, PLAIN if enough > POLISHED else TWOFOLD, force)
-    nothing = np.zeros(force.size)
+    clear(nothing)
     for _ in range(POLISHES):
         last = tally[RESIDUAL]
         if last <= enough or last > NEARLY:

@@ -100,8 +100,7 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
 def line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: float) -> float:
     """Backtrack along df until the natural map shrinks."""
     m = force.size
-    p, r, df, dp, trial = per_row[1], per_row[3], per_row[4], per_row[5], per_row[6]
-    ahead = np.empty(m)
+    p, r, df, dp, trial, ahead = per_row[1], per_row[3], per_row[4], per_row[5], per_row[6], per_row[8]
     step = 1.0
     while True:
         for i in range(m):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs
+from pliant._intrinsics import cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_rows import Mass
@@ -110,32 +110,31 @@ class Site:
         self.table[2 * k], self.table[2 * k + 1] = array.__array_interface__["data"][0], array.size
 
 
-@kernel
+@kernel(inline=True)
 def numbers(table: Ints, k: int) -> Array:
     """Entry k, of doubles."""
     return floats(table[2 * k], table[2 * k + 1])
 
 
-@kernel
+@kernel(inline=True)
 def indices(table: Ints, k: int) -> np.ndarray:
     """Entry k, of 32-bit integers."""
     return ints(table[2 * k], table[2 * k + 1])
 
 
-@kernel
+@kernel(inline=True)
 def wholes(table: Ints, k: int) -> Ints:
     """Entry k, of 64-bit integers."""
     return longs(table[2 * k], table[2 * k + 1])
 
 
-@kernel
+@kernel(inline=True)
 def vectors(table: Ints, k: int, width: int) -> Array:
     """Entry k, of doubles, (n, width)."""
-    flat = numbers(table, k)
-    return flat.reshape((flat.size // width, width))
+    return folded(numbers(table, k), table[2 * k + 1] // width, width)
 
 
-@kernel
+@kernel(inline=True)
 def tree_at(table: Ints) -> Tree:
     return Tree(
         indices(table, TREE), indices(table, TREE + 1), indices(table, TREE + 2), indices(table, TREE + 3),
@@ -143,7 +142,7 @@ def tree_at(table: Ints) -> Tree:
     )  # fmt: skip
 
 
-@kernel
+@kernel(inline=True)
 def limits_at(table: Ints) -> Limits:
     return Limits(
         wholes(table, LIMITS), indices(table, LIMITS + 1), indices(table, LIMITS + 2), indices(table, LIMITS + 3),
@@ -151,7 +150,7 @@ def limits_at(table: Ints) -> Limits:
     )  # fmt: skip
 
 
-@kernel
+@kernel(inline=True)
 def mass_at(table: Ints) -> Mass:
     return Mass(
         numbers(table, INERTIA), wholes(table, PATTERN), wholes(table, PATTERN + 1), wholes(table, PATTERN + 2),
@@ -159,17 +158,16 @@ def mass_at(table: Ints) -> Mass:
     )  # fmt: skip
 
 
-@kernel
+@kernel(inline=True)
 def bodies_at(table: Ints) -> Bodies:
-    n = table[2 * BODIES + 1]
     return Bodies(
         wholes(table, BODIES), wholes(table, BODIES + 1), numbers(table, BODIES + 2),
-        numbers(table, BODIES + 3).reshape((n, 3, 3)), numbers(table, BODIES + 4).reshape((n, 3, 3)),
+        cubes(numbers(table, BODIES + 3)), cubes(numbers(table, BODIES + 4)),
         vectors(table, BODIES + 5, 3),
     )  # fmt: skip
 
 
-@kernel
+@kernel(inline=True)
 def surfaces_at(table: Ints) -> Surfaces:
     return Surfaces(
         indices(table, GEOM_TYPE), vectors(table, GEOM_SIZE, 3), vectors(table, MATERIAL, COLUMNS),
@@ -177,12 +175,12 @@ def surfaces_at(table: Ints) -> Surfaces:
     )  # fmt: skip
 
 
-@kernel
+@kernel(inline=True)
 def fixed_at(table: Ints) -> Fixed:
     reals = numbers(table, REALS)
     return Fixed(
         reals[0], reals[1], table[STIFF_GAPS] != 0, table[SPARSE] != 0, table[IMPLICIT] != 0, table[ACTS] != 0,
         table[SENSORS] != 0, table[CONE], table[CONE_AT], table[USER], table[OWN], wholes(table, WHERE),
-        wholes(table, CALLBACKS).reshape((2, table[2 * CALLBACKS + 1] // 2)),
-        wholes(table, PAIRS).reshape((table[2 * PAIRS + 1] // 3, 3)),
+        folded(wholes(table, CALLBACKS), 2, table[2 * CALLBACKS + 1] // 2),
+        folded(wholes(table, PAIRS), table[2 * PAIRS + 1] // 3, 3),
     )  # fmt: skip

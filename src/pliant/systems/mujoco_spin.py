@@ -17,6 +17,8 @@ from pliant.systems.mujoco_door import mujoco
 
 TURN = 0.05  # radians of a short step
 MOST = 2000  # short steps
+Vector = tuple[float, float, float]  # not arrays: each would be allocated
+Quaternion = tuple[float, float, float, float]
 EVEN = 1e-12  # of all moments of inertia, by which they differ where rounding alone makes them
 
 
@@ -108,92 +110,104 @@ def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift:
     turns = False
     for k in range(bodies.body.size):
         d, R = bodies.dof[k], xmat[bodies.body[k]]
-        w0 = np.array([qvel[d + 3], qvel[d + 4], qvel[d + 5]])
+        w0 = qvel[d + 3], qvel[d + 4], qvel[d + 5]
         speed = np.sqrt(w0[0] ** 2 + w0[1] ** 2 + w0[2] ** 2)
         if speed == 0.0:
             continue
         turns = True
-        I, m, c = bodies.inertia[k], bodies.mass[k], bodies.offset[k]
-        w, q = w0.copy(), np.array([1.0, 0.0, 0.0, 0.0])
+        I, inverse, m = bodies.inertia[k], bodies.inverse[k], bodies.mass[k]
+        c = bodies.offset[k, 0], bodies.offset[k, 1], bodies.offset[k, 2]
+        w, q = w0, (1.0, 0.0, 0.0, 0.0)
         n = int(min(MOST, max(1.0, np.ceil(h * speed / TURN))))
         for _ in range(n):
-            _short(h / n, I, bodies.inverse[k], w, q)
+            w, q = _short(h / n, I, inverse, w, q)
         # All in the frame of the start. The centre of mass goes straight, with v + w0 x c.
         c1 = _turned(q, c)
         lag = _cross(w0, c)
-        gain = lag - _turned(q, _cross(w, c))  # of the origin's velocity
-        move = lag + (c - c1) / h - gain
+        gain = _plus(lag, -1.0, _turned(q, _cross(w, c)))  # of the origin's velocity
+        move = _plus(_plus(lag, 1.0 / h, _plus(c, -1.0, c1)), -1.0, gain)
         turn = _log(q)
         swing = _cross(w0, lag)
-        dw = w - w0
+        dw = _plus(w, -1.0, w0)
+        round_ = _cross(dw, c)
         # push = what -bias holds, taken out, and M (dv, dw) / h
-        lin = m * (swing + (gain + _cross(dw, c)) / h)
-        lever = m * (swing + gain / h)
-        ang = _cross(c, lever) + _cross(w0, _times(I, w0)) + (_times(I, dw) + m * _cross(c, _cross(dw, c))) / h
+        lin = _plus(swing, 1.0 / h, _plus(gain, 1.0, round_))
+        lever = _cross(c, _plus(swing, 1.0 / h, gain))
+        kept = _cross(w0, _times(I, w0))
+        gained = _plus(_times(I, dw), m, _cross(c, round_))
         for i in range(3):
-            push[d + 3 + i], shift[d + 3 + i] = ang[i], turn[i] / h - w[i]
+            push[d + 3 + i] = m * lever[i] + kept[i] + gained[i] / h
+            shift[d + 3 + i] = turn[i] / h - w[i]
             for j in range(3):
-                push[d + i] += R[3 * i + j] * lin[j]
+                push[d + i] += R[3 * i + j] * m * lin[j]
                 shift[d + i] += R[3 * i + j] * move[j]
     return turns
 
 
 @kernel
-def _short(h: float, I: Array, inverse: Array, w: Array, q: Array) -> None:
+def _short(h: float, I: Array, inverse: Array, w: Vector, q: Quaternion) -> tuple[Vector, Quaternion]:
+    """One short step."""
     a1, b1 = _slope(I, inverse, w, q)
-    a2, b2 = _slope(I, inverse, w + 0.5 * h * a1, q + 0.5 * h * b1)
-    a3, b3 = _slope(I, inverse, w + 0.5 * h * a2, q + 0.5 * h * b2)
-    a4, b4 = _slope(I, inverse, w + h * a3, q + h * b3)
-    for i in range(3):
-        w[i] += h / 6.0 * (a1[i] + 2.0 * a2[i] + 2.0 * a3[i] + a4[i])
-    size = 0.0
-    for i in range(4):
-        q[i] += h / 6.0 * (b1[i] + 2.0 * b2[i] + 2.0 * b3[i] + b4[i])
-        size += q[i] ** 2
-    for i in range(4):
-        q[i] /= np.sqrt(size)
+    a2, b2 = _slope(I, inverse, _plus(w, 0.5 * h, a1), _plus4(q, 0.5 * h, b1))
+    a3, b3 = _slope(I, inverse, _plus(w, 0.5 * h, a2), _plus4(q, 0.5 * h, b2))
+    a4, b4 = _slope(I, inverse, _plus(w, h, a3), _plus4(q, h, b3))
+    w = _plus(w, h / 6.0, _plus(_plus(a1, 2.0, a2), 1.0, _plus(a4, 2.0, a3)))
+    q = _plus4(q, h / 6.0, _plus4(_plus4(b1, 2.0, b2), 1.0, _plus4(b4, 2.0, b3)))
+    size = np.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
+    return w, (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
 
 
 @kernel
-def _slope(I: Array, inverse: Array, w: Array, q: Array) -> tuple[Array, Array]:
-    dw = -_times(inverse, _cross(w, _times(I, w)))
-    dq = 0.5 * np.array([
-        -q[1] * w[0] - q[2] * w[1] - q[3] * w[2],
-        q[0] * w[0] + q[2] * w[2] - q[3] * w[1],
-        q[0] * w[1] + q[3] * w[0] - q[1] * w[2],
-        q[0] * w[2] + q[1] * w[1] - q[2] * w[0],
-    ])  # fmt: skip
-    return dw, dq
+def _slope(I: Array, inverse: Array, w: Vector, q: Quaternion) -> tuple[Vector, Quaternion]:
+    a = _times(inverse, _cross(w, _times(I, w)))
+    dq = (
+        0.5 * (-q[1] * w[0] - q[2] * w[1] - q[3] * w[2]),
+        0.5 * (q[0] * w[0] + q[2] * w[2] - q[3] * w[1]),
+        0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]),
+        0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]),
+    )
+    return (-a[0], -a[1], -a[2]), dq
 
 
 @kernel
-def _turned(q: Array, x: Array) -> Array:
-    u = q[1:]
-    t = 2.0 * _cross(u, x)
-    return x + q[0] * t + _cross(u, t)
+def _turned(q: Quaternion, x: Vector) -> Vector:
+    u = q[1], q[2], q[3]
+    t = _cross(u, x)
+    return _plus(_plus(x, 2.0 * q[0], t), 2.0, _cross(u, t))
 
 
 @kernel
-def _log(q: Array) -> Array:
+def _log(q: Quaternion) -> Vector:
     """The rotation vector; of a body that turns by more than half a turn, the short way round."""
     s = np.sqrt(q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
     if s < 1e-150:
-        return np.zeros(3)
+        return 0.0, 0.0, 0.0
     angle = 2.0 * np.arctan2(s, q[0])
     if angle > np.pi:
         angle -= 2.0 * np.pi
-    return angle / s * q[1:]
+    return angle / s * q[1], angle / s * q[2], angle / s * q[3]
 
 
 @kernel
-def _cross(a: Array, b: Array) -> Array:
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+def _cross(a: Vector, b: Vector) -> Vector:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
-def _times(A: Array, x: Array) -> Array:
-    y = np.zeros(3)
-    for i in range(3):
-        for j in range(3):
-            y[i] += A[i, j] * x[j]
-    return y
+def _times(A: Array, x: Vector) -> Vector:
+    return (
+        A[0, 0] * x[0] + A[0, 1] * x[1] + A[0, 2] * x[2],
+        A[1, 0] * x[0] + A[1, 1] * x[1] + A[1, 2] * x[2],
+        A[2, 0] * x[0] + A[2, 1] * x[1] + A[2, 2] * x[2],
+    )
+
+
+@kernel
+def _plus(a: Vector, s: float, b: Vector) -> Vector:
+    """a + s b."""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
+
+
+@kernel
+def _plus4(a: Quaternion, s: float, b: Quaternion) -> Quaternion:
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2], a[3] + s * b[3]
