@@ -101,6 +101,16 @@ def places() -> np.ndarray:
     return np.empty(PLACES, np.int64)
 
 
+def room(count: int) -> np.ndarray:
+    """So many doubles, likewise; on the stack, so not by the million, and never in a loop."""
+    return np.empty(count)
+
+
+def long_room(count: int) -> np.ndarray:
+    """The same of 64-bit integers."""
+    return np.empty(count, np.int64)
+
+
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
     """An array of that kind where data points, to which nobody counts references."""
     array = make_array(kind)(context, builder)
@@ -129,6 +139,18 @@ def _give_address(plain: Any, number: Any) -> None:
         return _array(context, builder, kind, data, [count])
 
     _give_twin(plain, lambda address, count: kind, generate, types.Integer, types.Integer)
+
+
+def _give_stack(plain: Any, number: Any) -> None:
+    kind = types.Array(number, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (count,) = _words(context, builder, signature.args, arguments)
+        data = builder.alloca(context.get_data_type(number), count)
+        data.align = 64
+        return _array(context, builder, kind, data, [count])
+
+    _give_twin(plain, lambda count: kind, generate, types.Integer)
 
 
 def _give_room(plain: Any, number: Any, count: int) -> None:
@@ -162,6 +184,8 @@ _give_address(longs, types.int64)
 _give_address(octets, types.uint8)
 _give_room(few, types.float64, 8)
 _give_room(places, types.int64, PLACES)
+_give_stack(room, types.float64)
+_give_stack(long_room, types.int64)
 _give_twin(flattened, lambda array: types.Array(array.dtype, 1, "C"), _folds, types.Array)
 _give_twin(cubes, lambda array: types.Array(array.dtype, 3, "C"), _folds, types.Array)
 _give_twin(

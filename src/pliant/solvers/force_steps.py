@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import flattened, folded, places
+from pliant._intrinsics import cubes, flattened, folded, places, room
 from pliant.inputs import Array
 from pliant.solvers.dense import solve_square
 from pliant.solvers.linear import System
@@ -11,14 +11,11 @@ from pliant.solvers.rows import MOBILITY, PROX, REACH, Rows
 from pliant.solvers.stages import LEAST
 
 
-@kernel
+@kernel(inline=True)
 def make_pieces(rows: Rows) -> System:
-    m, squares = rows.law.shape[0], rows.square_ptr[-1]
-    none = np.zeros(0)
-    return System(
-        np.zeros(squares), np.zeros(squares), none, np.zeros(m), np.empty(m), np.empty(m), none, np.empty(m * m),
-        np.zeros((0, 0, 0)),
-    )  # fmt: skip
+    """On the caller's stack."""
+    m, squares, none = rows.law.shape[0], rows.square_ptr[-1], room(9)
+    return System(room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * m), cubes(none))
 
 
 @kernel

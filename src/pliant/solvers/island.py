@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import folded, room
 from pliant.inputs import Array
 from pliant.solvers.certificate import free_rates, law_residual
 from pliant.solvers.compensated import add_product, two_product
@@ -40,7 +41,7 @@ DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 # Newton; each may take as many as BUDGET. ELSEWHERE counts those taken on other laws, FACTORIZATIONS all.
 ITERATIONS, FACTORIZATIONS, RESIDUAL, BUDGET, TOLERANCE, PRECISE, INSIDE, EXACT, LINEAR, ELSEWHERE = range(10)
 STEPS = [ITERATIONS, INSIDE, EXACT, ELSEWHERE]
-TALLY = 10
+TALLY, WORK = 10, 9
 TWOFOLD, PLAIN = 1.0, 2.0  # values of PRECISE; else by Z
 
 
@@ -50,9 +51,9 @@ class Motion(NamedTuple):
     free: Array  # (nv,) v* = v0 + h inv(M) f
     x: Array  # (nv,) whitened impulse
     v: Array  # (nv,)
-    per_row: Array  # (9, m): rate without constraint forces, p, |G||v| + |e|, and six to work with
+    per_row: Array  # (WORK, m): rate without constraint forces, p, |G||v| + |e|, and six to work with
     best: Array  # (m,)
-    tally: Array  # (10,)
+    tally: Array  # (TALLY,)
 
 
 class Island(NamedTuple):
@@ -87,15 +88,34 @@ def make_island(
 def make_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: float) -> Motion:
     """Before anything has been tried."""
     nv, m = v0.size, rows.law.shape[0]
-    per_row = np.zeros((9, m))
-    free_rates(rows, v0, push, per_row[0])
-    tally = np.zeros(TALLY)
+    motion = Motion(np.empty(nv), np.empty(nv), np.empty(nv), np.empty((WORK, m)), np.empty(m), np.empty(TALLY))
+    rest(rows, motion, v0, push, budget, tolerance)
+    return motion
+
+
+@kernel(inline=True)
+def brief_motion(rows: Rows, v0: Array, push: Array, budget: float, tolerance: float) -> Motion:
+    """The same on the caller's stack."""
+    nv, m = v0.size, rows.law.shape[0]
+    motion = Motion(room(nv), room(nv), room(nv), folded(room(WORK * m), WORK, m), room(m), room(TALLY))
+    rest(rows, motion, v0, push, budget, tolerance)
+    return motion
+
+
+@kernel
+def rest(rows: Rows, motion: Motion, v0: Array, push: Array, budget: float, tolerance: float) -> None:
+    """Nothing has been tried."""
+    for j in range(v0.size):
+        motion.free[j], motion.x[j], motion.v[j] = v0[j] + push[j], 0.0, 0.0
+    for i in range(motion.best.size):
+        motion.best[i] = 0.0
+        for k in range(WORK):
+            motion.per_row[k, i] = 0.0
+    tally = motion.tally
+    clear(tally)
+    free_rates(rows, v0, push, motion.per_row[0])
     tally[RESIDUAL], tally[BUDGET], tally[TOLERANCE] = np.inf, budget, tolerance
     tally[LINEAR] = 1.0 if is_linear(rows) else 0.0
-    free = np.empty(nv)
-    for j in range(nv):
-        free[j] = v0[j] + push[j]
-    return Motion(free, np.zeros(nv), np.zeros(nv), per_row, np.zeros(m), tally)
 
 
 @kernel

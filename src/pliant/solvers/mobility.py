@@ -6,29 +6,38 @@ Indices of inner loops are without sign; those with one could count from the end
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import flattened
+from pliant._intrinsics import flattened, folded, room
 from pliant.inputs import Array, Ints
 from pliant.solvers.whiten import Inertia, whiten_rows
 
-FEW = 64  # velocities; with more, rows are seldom coupled to most of them
+FEW, MANY = 64, 256  # velocities; with more, rows are seldom coupled to most of them; rows, on the stack
 
 
 @kernel
-def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> Array:
-    """(m, m), of rows in CSR."""
-    if inertia.parent.size <= FEW:
-        nv, m = inertia.parent.size, jac_ptr.size - 1
-        Z, A = np.zeros((nv, m)), np.zeros((m, m))
+def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A: Array) -> None:
+    """Fill A, (m, m), of rows in CSR."""
+    nv, m = inertia.parent.size, jac_ptr.size - 1
+    if nv <= FEW and m <= MANY:
+        Z = folded(room(nv * m), nv, m)
         _whiten_columns(inertia, jac_ptr, jac_idx, jac_val, Z)
         _of_columns(Z, A)
-        return A
-    return _of_rows(inertia.parent.size, *whiten_rows(inertia, jac_ptr, jac_idx, jac_val))
+    else:
+        _of_sparse(inertia, jac_ptr, jac_idx, jac_val, A)
+
+
+@kernel
+def _of_sparse(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A: Array) -> None:
+    ptr, idx, val = whiten_rows(inertia, jac_ptr, jac_idx, jac_val)
+    _of_rows(np.zeros(inertia.parent.size), ptr, idx, val, A)
 
 
 @kernel
 def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
-    """Z := inv(L) G', (nv, m), from zeros: all rows at once."""
+    """Z := inv(L) G', (nv, m): all rows at once."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
+    for j in range(nv):
+        for i in range(m):
+            Z[j, i] = 0.0
     for i in range(m):
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             Z[nv - 1 - jac_idx[e], i] = jac_val[e]
@@ -45,9 +54,11 @@ def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Arr
 
 @kernel
 def _of_columns(Z: Array, A: Array) -> None:
-    """A := Z' Z, from zeros."""
+    """A := Z' Z."""
     nv, m = np.uint64(Z.shape[0]), np.uint64(Z.shape[1])
     a, z = flattened(A), flattened(Z)
+    for i in range(m * m):
+        a[i] = 0.0
     for j in range(nv):
         for i in range(m):
             f = z[j * m + i]
@@ -60,11 +71,9 @@ def _of_columns(Z: Array, A: Array) -> None:
 
 
 @kernel
-def _of_rows(nv: int, ptr: Ints, idx: Ints, val: Array) -> Array:
-    """Z Z', Z in CSR."""
-    m = ptr.size - 1
-    A, z = np.zeros((m, m)), np.zeros(nv)
-    for i in range(m):
+def _of_rows(z: Array, ptr: Ints, idx: Ints, val: Array, A: Array) -> None:
+    """A := Z Z', Z in CSR. z: (nv,), zeros, to work with."""
+    for i in range(ptr.size - 1):
         for e in range(ptr[i], ptr[i + 1]):
             z[idx[e]] = val[e]
         for j in range(i + 1):
@@ -75,7 +84,6 @@ def _of_rows(nv: int, ptr: Ints, idx: Ints, val: Array) -> Array:
             A[j, i] = s
         for e in range(ptr[i], ptr[i + 1]):
             z[idx[e]] = 0.0
-    return A
 
 
 @kernel

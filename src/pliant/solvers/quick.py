@@ -7,6 +7,7 @@ Newton. Rows at a bound take no part in the factors.
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import folded, room
 from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
@@ -21,11 +22,11 @@ from pliant.solvers.island import (
     TOLERANCE,
     TWOFOLD,
     Motion,
+    brief_motion,
     cancellation,
     clear,
     conclude,
     copy,
-    make_motion,
 )
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility, multiply
@@ -65,17 +66,18 @@ def quick(
     push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
     will do.
     """
-    nv, m = velocity.size, force.size
-    for j in range(nv):
+    m = force.size
+    for j in range(velocity.size):
         velocity[j] = flat.velocity[j] + push[j]
     tally[0] = tally[1] = tally[2] = 0.0
     if m == 0:
         return True
     if m > MOST:
         return False
-    A = find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val)
+    A = folded(room(m * m), m, m)
+    find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val, A)
     rows = bare_rows(flat, A)
-    motion = make_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
+    motion = brief_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
     pieces, reach = make_pieces(rows), _reach(rows, guess)
     _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)

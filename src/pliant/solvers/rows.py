@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import folded, long_room, room
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.compensated import two_product, two_sum
@@ -67,7 +68,7 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
     rows = Rows(
         h,
         flat.block_ptr,
-        _squares(flat.block_ptr),
+        np.zeros(flat.block_ptr.size, np.int64),
         ptr,
         idx,
         val,
@@ -76,34 +77,46 @@ def make_rows(flat: Flat, inertia: Inertia) -> Rows:
         flat.jac_val,
         np.zeros((m, LAW_COLUMNS)),
     )
-    _fill_laws(flat, rows)
-    _fill_scales(rows)
-    return rows
-
-
-@kernel
-def _squares(block_ptr: Ints) -> Ints:
-    square_ptr = np.zeros(block_ptr.size, np.int64)
-    for b in range(block_ptr.size - 1):
-        d = block_ptr[b + 1] - block_ptr[b]
-        square_ptr[b + 1] = square_ptr[b] + d * d
-    return square_ptr
-
-
-@kernel
-def bare_rows(flat: Flat, A: Array) -> Rows:
-    """The rows without Z, where A = G inv(M) G' is known instead."""
-    m = flat.kind.size
-    none = np.zeros(m + 1, np.int64)
-    rows = Rows(
-        flat.step, flat.block_ptr, _squares(flat.block_ptr), none, none[:0].copy(), np.zeros(0), flat.jac_ptr,
-        flat.jac_idx, flat.jac_val, np.zeros((m, LAW_COLUMNS)),
-    )  # fmt: skip
-    _fill_laws(flat, rows)
     for i in range(m):
-        rows.law[i, MOBILITY] = A[i, i]
-    _fill_scales(rows)
+        for e in range(ptr[i], ptr[i + 1]):
+            rows.law[i, MOBILITY] += val[e] ** 2
+    fill_rows(flat, rows)
     return rows
+
+
+@kernel
+def fill_rows(flat: Flat, rows: Rows) -> None:
+    """Laws, and where squares of blocks are; mobilities are there, all else is zero."""
+    for b in range(rows.block_ptr.size - 1):
+        d = rows.block_ptr[b + 1] - rows.block_ptr[b]
+        rows.square_ptr[b + 1] = rows.square_ptr[b] + d * d
+    _fill_laws(flat, rows)
+    _fill_scales(rows)
+
+
+@kernel(inline=True)
+def bare_rows(flat: Flat, A: Array) -> Rows:
+    """The rows without Z, on the caller's stack, where A = G inv(M) G' is known instead."""
+    m = flat.kind.size
+    square_ptr, none = long_room(flat.block_ptr.size), long_room(m + 1)
+    rows = Rows(
+        flat.step, flat.block_ptr, square_ptr, none, none, room(1), flat.jac_ptr, flat.jac_idx, flat.jac_val,
+        folded(room(m * LAW_COLUMNS), m, LAW_COLUMNS),
+    )  # fmt: skip
+    bare(rows, A)
+    fill_rows(flat, rows)
+    return rows
+
+
+@kernel
+def bare(rows: Rows, A: Array) -> None:
+    """Nothing but mobilities."""
+    for b in range(rows.block_ptr.size):
+        rows.square_ptr[b] = 0
+    for i in range(rows.law.shape[0]):
+        for k in range(LAW_COLUMNS):
+            rows.law[i, k] = 0.0
+        rows.law[i, MOBILITY] = A[i, i]
 
 
 @kernel
@@ -111,8 +124,6 @@ def _fill_laws(flat: Flat, rows: Rows) -> None:
     law, h = rows.law, flat.step
     for i in range(law.shape[0]):
         K, B, phi = flat.stiffness[i], flat.damping[i], flat.value[i]
-        for e in range(rows.ptr[i], rows.ptr[i + 1]):
-            law[i, MOBILITY] += rows.val[e] ** 2
         law[i, VALUE], law[i, STIFFNESS], law[i, DAMPING] = phi, K, B
         law[i, SLOPE] = K  # infinite on tangents without compliance
         if K < np.inf:
