@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pliant
-from pliant._compile import kernel
+from pliant._compile import is_lean, kernel
 
 SOURCE = Path(pliant.__file__).parents[1]
 
@@ -230,3 +231,49 @@ def test_kernels_divide_like_numpy(toy):
         "from pliant._compile import kernel\n@kernel\ndef divide(a, b):\n    return a / b\n"
     )
     assert run(toy, "from toy.division import divide; print(divide(1.0, 0.0))").stdout.strip() == "inf"
+
+
+@kernel
+def borrows(x: np.ndarray, y: np.ndarray) -> float:
+    y[0] = x[0]
+    return 2.0 * x[0]
+
+
+@kernel
+def makes(x: np.ndarray) -> float:
+    return float(np.zeros(x.size)[0])
+
+
+@kernel
+def gives(x: np.ndarray) -> np.ndarray:
+    return x[1:]
+
+
+@kernel(inline=True)
+def gives_inlined(x: np.ndarray) -> np.ndarray:
+    return x[1:]
+
+
+@kernel
+def takes(x: np.ndarray) -> float:
+    return gives(x)[0]
+
+
+@kernel
+def takes_inlined(x: np.ndarray) -> float:
+    return gives_inlined(x)[0] + makes(x)
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (borrows, True), (makes, False), (gives, False), (takes, False), (takes_inlined, True),
+])  # fmt: skip
+def test_who_only_borrows_arrays_counts_no_references(function, expected):
+    if not hasattr(function, "py_func"):
+        pytest.skip("nothing is compiled")
+    assert is_lean(function.py_func) is expected
+    x = np.arange(1.0, 4.0)
+    for _ in range(100):
+        function(x, x.copy()) if function is borrows else function(x)
+    code = "".join(function.inspect_asm().values())
+    assert ("NRT_incref" in code or "NRT_decref" in code or "NRT_MemInfo" in code) is not expected
+    assert sys.getrefcount(x) <= 3

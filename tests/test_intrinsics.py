@@ -7,7 +7,20 @@ import pytest
 
 from pliant import _intrinsics as plain
 from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs, octets, product_error
+from pliant._intrinsics import (
+    cubes,
+    few,
+    flattened,
+    floats,
+    folded,
+    ints,
+    long_room,
+    longs,
+    octets,
+    product_error,
+    room,
+)
+from pliant.inputs import Array, Ints
 
 
 @kernel
@@ -50,3 +63,40 @@ def test_views_see_the_memory(kind, view, type):
     view(address, 7)[0] = 5
     assert array[0] == 5 and total(kind, address, 1) == 5.0
     assert total(kind, address, 0) == 0.0 == view(address, 0).sum()
+
+
+@kernel
+def shapes(a: Array, out: Ints) -> float:
+    """Sizes of what was made of a, and its entries, weighed by their places."""
+    line, plane, solid = flattened(a), folded(a, 2, 4), cubes(a)
+    out[0], out[1], out[2] = line.size, plane.shape[0], plane.shape[1]
+    out[3], out[4], out[5] = solid.shape[0], solid.shape[1], solid.shape[2]
+    line[0] = 7.0
+    return line[17] + plane[1, 3] + solid[1, 2, 1]
+
+
+@kernel
+def worked(n: int) -> float:
+    """Sum of squares, by way of three rooms that must not overlap."""
+    a, b, c = room(n), long_room(n), few()
+    for i in range(n):
+        a[i], b[i] = 1.0 * i, i
+    for i in range(8):
+        c[i] = 2.0
+    s = 0.0
+    for i in range(n):
+        s += a[i] * b[i]
+    return s + c[7] - 2.0
+
+
+def test_views_have_other_shapes():
+    for made in (shapes, getattr(shapes, "py_func", shapes)):
+        a, out = np.arange(18.0).reshape(3, 6), np.zeros(6, np.int64)
+        assert made(a, out) == 17.0 + 7.0 + 16.0
+        assert out.tolist() == [18, 2, 4, 2, 3, 3] and a[0, 0] == 7.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000])
+def test_rooms_are_apart_and_given_back(n):
+    for _ in range(200):  # a megabyte each time, were it kept
+        assert worked(n) == sum(i * i for i in range(n))

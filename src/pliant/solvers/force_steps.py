@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import cubes, flattened, folded, places, room
+from pliant._intrinsics import cubes, flattened, folded, long_room, room
 from pliant.inputs import Array
 from pliant.solvers.dense import solve_square
 from pliant.solvers.linear import System
@@ -35,10 +35,10 @@ def cut(rows: Rows, scale: float) -> Rows:
 def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
     """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
 
-    At most PLACES rows. A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
+    A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
     """
     h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
-    active, x, whole, n = places(), pieces.push, pieces.flow, 0
+    active, x, whole, n = long_room(m), pieces.push, pieces.flow, 0
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):

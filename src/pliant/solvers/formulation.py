@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from pliant.errors import InputError
 from pliant.flat import Flat
 from pliant.inputs import Array

@@ -125,9 +125,7 @@ def _from_best(rows: Rows, motion: Motion, A: Array, force: Array) -> None:
 
 
 @kernel
-def _other_cuts(
-    rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array
-) -> None:
+def _other_cuts(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, lift: float, force: Array) -> None:
     """Newton on laws that are cut at one scale after the other."""
     for k in range(FIRST, STEPS, EACH):
         there = cut(rows, CUTS[((k - FIRST) // EACH + 1) % len(CUTS)])
