@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
+IDLE = 10.0  # times the limit, that a process may wait for a core
 Work = Callable[[int, Callable[[int], None]], Any]  # of a seed; told how far it is
 
 
@@ -33,16 +34,18 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.seed: int | None = None
-        self.reached, self.begun = 0, 0.0
+        self.reached, self.begun = 0, (0.0, 0.0)
         self.pipe.recv()  # it has imported what it needs
 
     def give(self, seed: int) -> None:
-        self.seed, self.reached, self.begun = seed, 0, time.monotonic()
+        self.seed, self.reached, self.begun = seed, 0, (time.monotonic(), self._worked())
         self.pipe.send(seed)
 
     def take(self, limit: float) -> Ended | None:
         """How the seed has ended, None while it goes on."""
-        spent = time.monotonic() - self.begun
+        spent = time.monotonic() - self.begun[0]
+        if spent < IDLE * limit and self._worked() > 0.0:
+            spent = self._worked() - self.begun[1]
         assert self.seed is not None
         try:
             while self.pipe.poll():
@@ -54,6 +57,15 @@ class _Worker:
             self.process.join()
             return Ended(self.seed, "crash", f"exit status {self.process.exitcode}", self.reached, spent)
         return Ended(self.seed, "hang", None, self.reached, spent) if spent > limit else None
+
+    def _worked(self) -> float:
+        """The time that the process had a core [s]: others on the machine do not count. 0 where the system does not say."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat") as file:
+                user, system = file.read().rpartition(")")[2].split()[11:13]
+        except OSError:
+            return 0.0
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         self.process.kill()
