@@ -59,7 +59,7 @@ class _Worker:
         return Ended(self.seed, "hang", None, self.reached, spent) if spent > limit else None
 
     def _worked(self) -> float:
-        """The time that the process had a core [s]: others on the machine do not count. 0 where the system does not say."""
+        """The time that it had a core [s]: others on the machine do not count. 0 where the system does not say."""
         try:
             with open(f"/proc/{self.process.pid}/stat") as file:
                 user, system = file.read().rpartition(")")[2].split()[11:13]
