@@ -136,6 +136,7 @@ def read_rows(twin: Any, data: Any, laws: Laws, reach: "Reach") -> Rows:
     return Rows(efc, Touch(dim, contacts.friction.copy(), adhesion))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of inertias whose square overflows
 def _by_reference(twin: Any, data: Any, laws: Laws, efc: Efc) -> None:
     """The springs that MuJoCo's references stand for.
 

@@ -259,6 +259,9 @@ def _drag(model: Any, data: Any, rows: _Rows) -> None:
     for tree in range(model.ntree):
         idx = np.flatnonzero(model.dof_treeid == tree)
         f = data.qfrc_fluid[idx]
-        power = -float(f @ data.qvel[idx])
-        if power > 0.0:
-            rows.add(idx, f, BILATERAL, B=1.0 / power, offset=power)
+        size = float(np.abs(f).max())
+        if size > 0.0:
+            along = f / size
+            speed = -float(along @ data.qvel[idx])
+            if speed > 0.0:
+                rows.add(idx, along, BILATERAL, B=size / speed, offset=speed)

@@ -16,7 +16,7 @@ from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
 
 TURN = 0.05  # radians of a short step
-MOST = 2000  # short steps
+MOST = 2000  # short steps; of a body that needs more, only the turn is followed
 Vector = tuple[float, float, float]  # not arrays: each would be allocated
 Quaternion = tuple[float, float, float, float]
 EVEN = 1e-12  # of all moments of inertia, by which they differ where rounding alone makes them
@@ -118,9 +118,12 @@ def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift:
         I, inverse, m = bodies.inertia[k], bodies.inverse[k], bodies.mass[k]
         c = bodies.offset[k, 0], bodies.offset[k, 1], bodies.offset[k, 2]
         w, q = w0, (1.0, 0.0, 0.0, 0.0)
-        n = int(min(MOST, max(1.0, np.ceil(h * speed / TURN))))
-        for _ in range(n):
-            w, q = _short(h / n, I, inverse, w, q)
+        if h * speed > MOST * TURN:
+            q = _steady(h, w0, speed)
+        else:
+            n = int(max(1.0, np.ceil(h * speed / TURN)))
+            for _ in range(n):
+                w, q = _short(h / n, I, inverse, w, q)
         # All in the frame of the start. The centre of mass goes straight, with v + w0 x c.
         c1 = _turned(q, c)
         lag = _cross(w0, c)
@@ -142,6 +145,14 @@ def spin(h: float, bodies: Bodies, xmat: Array, qvel: Array, push: Array, shift:
                 push[d + i] += R[3 * i + j] * m * lin[j]
                 shift[d + i] += R[3 * i + j] * move[j]
     return turns
+
+
+@kernel
+def _steady(h: float, w: Vector, speed: float) -> Quaternion:
+    """The turn of a body that is too fast for a step to follow: it keeps its axis and its energy."""
+    half = 0.5 * np.fmod(h * speed, 4.0 * np.pi)
+    s = np.sin(half) / speed
+    return np.cos(half), s * w[0], s * w[1], s * w[2]
 
 
 @kernel
