@@ -39,7 +39,8 @@ from pliant.systems.mujoco_native import (
     transmission,
 )
 from pliant.systems.mujoco_servos import write_servos
-from pliant.systems.mujoco_site import Fixed, numbers, wholes
+from pliant.systems.mujoco_site import Fixed, mass_at, numbers, vectors, wholes
+from pliant.systems.mujoco_swing import kicks, own_force
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
@@ -86,6 +87,8 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
+    if table[2 * site.DOFS + 1] > 0 and _swings(fixed, table, data):
+        return UNUSUAL
     found = _find(fixed, table, data, lift, goal, whole)
     if found < SOLVED:
         return found
@@ -98,6 +101,25 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
         _advance(fixed, table, data, found == TURNED)
     lap(times, stats.KINEMATICS, last)
     return found
+
+
+@kernel
+def _swings(fixed: Fixed, table: Ints, data: int) -> bool:
+    """Whether `Swing` must follow."""
+    dofs, c, x = wholes(table, site.DOFS), numbers(table, site.PUSH), numbers(table, site.AVERAGE)
+    own_force(
+        dofs,
+        numbers(table, site.HEAVY),
+        wholes(table, site.DOF_BODY),
+        wholes(table, site.ROOT),
+        numbers(table, site.GRAVITY),
+        vectors(table, site.CDOF, 6),
+        vectors(table, site.COM, 3),
+        numbers(table, site.BIAS),
+        c,
+    )
+    solve_m(fixed.own, data, table[2 * site.AVERAGE], table[2 * site.PUSH], np.int32(1))
+    return kicks(fixed.step, mass_at(table), dofs, numbers(table, site.QVEL), c, x)
 
 
 @kernel(inline=True)

@@ -20,12 +20,13 @@ from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS = 0, 8, 13, 17, 23, 28, 36, 39
-MODEL, TWIN, DATA, STEP = 45, 48, 53, 84
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 17, 23, 28, 36, 39, 45
+MODEL, TWIN, DATA, STEP = 50, 53, 58, 89
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
-FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, MODEL)
+FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, SWING)
+DOFS, HEAVY, DOF_BODY, ROOT, GRAVITY = range(SWING, MODEL)
 GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE = range(MODEL, TWIN)
 GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 (
@@ -74,7 +75,7 @@ class Site:
     """table: addresses and sizes of arrays, then single numbers."""
 
     def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
-        """stepper: the arrays of the groups from TREE to JOINTS."""
+        """stepper: the arrays of the groups from TREE to SWING."""
         self.table = np.zeros(OWN + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         velocity, push, shift, average = (np.zeros(model.nv) for _ in range(4))

@@ -33,11 +33,12 @@ from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
-from pliant.systems.mujoco_smooth import Passive, Smooth, smooth
+from pliant.systems.mujoco_smooth import Passive, smooth
 from pliant.systems.mujoco_solve import Answer, Step, solve_flat
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
+from pliant.systems.mujoco_swing import Swing
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
 
@@ -88,6 +89,7 @@ class Stepper:
         self._layers = Layers(model, self.laws.foundation)
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
+        self._swing = Swing(model, self._twin.model)
         self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
         self._pattern = mass_pattern(model)
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
@@ -144,7 +146,7 @@ class Stepper:
         return (
             *self._reach.tree, *self._reach.limits, *self._pattern, *self._bodies,
             laws.geom, laws.joint, laws.tendon, laws.equality, laws.material, *self._reach.arrays, *passive.arrays,
-            *passive.servos,
+            *passive.servos, *self._swing.arrays,
         )  # fmt: skip
 
     def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
@@ -222,10 +224,13 @@ class Stepper:
             mujoco().mj_makeConstraint(self._twin.model, data)
         return np.asarray(open_)
 
-    def assemble(self, model: Any, data: Any, open_: np.ndarray, found: Smooth | None = None) -> Assembled:
-        """The step as a flat record."""
-        found = smooth(self._passive, model, self._twin.model, data) if found is None else found
-        push, shift = self._turning(model, data)
+    def assemble(self, model: Any, data: Any, open_: np.ndarray, before: Assembled | None = None) -> Assembled:
+        """The step as a flat record. before: the same step, with the rows of other contacts."""
+        if before is None:
+            found = smooth(self._passive, model, self._twin.model, data)
+            push, shift = self._turning(model, data)
+        else:
+            found, push, shift = before.smooth, before.push, before.shift
         rows = read_rows(self._twin.model, data, self.laws, self._reach)
         if self._layers:
             rows = self._layers.add(self._twin.model, data, rows, self._reach.way)
@@ -242,22 +247,19 @@ class Stepper:
         return Assembled(step, rows, open_, found, push, shift)
 
     def advance(self, model: Any, data: Any) -> None:
-        """To the end of the step; bodies that turn freely go where their average velocity leads."""
+        """To the end of the step; what turns or swings goes where its average velocity leads."""
         mj, s = mujoco(), self._twin.model
         before = data.qpos.copy() if self._shift is not None else None
         mj.mj_Euler(s, data)
         if before is not None:
             mj.mj_integratePos(s, before, data.qvel + self._shift, model.opt.timestep)
-            for dof in self._bodies.dof:
-                at = model.jnt_qposadr[model.dof_jntid[dof]]
-                data.qpos[at : at + 7] = before[at : at + 7]
+            data.qpos[:] = before
 
     def _turning(self, model: Any, data: Any) -> tuple[Array | None, Array | None]:
-        if not len(self._bodies.dof):
-            return None, None
-        push, shift = np.zeros(model.nv), np.zeros(model.nv)
-        turns = spin(model.opt.timestep, self._bodies, data.xmat, data.qvel, push, shift)
-        return (push, shift) if turns else (None, None)
+        h, push, shift = model.opt.timestep, np.zeros(model.nv), np.zeros(model.nv)
+        turns = spin(h, self._bodies, data.xmat, data.qvel, push, shift)
+        swings = self._swing.follow(data, h, Mass(data.M, *self._pattern, self._still), push, shift)
+        return (push, shift) if turns or swings else (None, None)
 
     def solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
         """Solve; look again for what the step itself brings within reach. Returns the step as it was solved.
@@ -278,7 +280,9 @@ class Stepper:
             answer = solve_flat(step.flat, solver, answer.velocity)
         if not self.laws.bounces:
             return answer, step
-        turning = None if step.push is None else step.push + inertial(self._bodies, data.xmat, data.qvel)
+        turning = step.push
+        if turning is not None:
+            turning = turning + inertial(self._bodies, data.xmat, data.qvel) - self._swing.taken
         return bounce(self.laws.material, turning, data, solver, step, answer)
 
     def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
@@ -292,7 +296,7 @@ class Stepper:
         mj, s = mujoco(), self._twin.model
         mj.mj_makeConstraint(s, data)
         mj.mj_referenceConstraint(s, data)
-        return self.assemble(model, data, step.open, step.smooth)
+        return self.assemble(model, data, step.open, step)
 
     def write(self, model: Any, data: Any, step: Assembled, answer: Answer) -> None:
         """Forces and accelerations into the user's data."""

@@ -1,0 +1,146 @@
+"""Trees whose own inertia changes much of their motion within a step: what it does alone is followed.
+
+    M(q) dv/dt = -c(q, v),   dq/dt = v        over the step, in short steps of the classical Runge-Kutta
+
+The forces c, of Coriolis and of what turns, do no work; taken once, at the start of a step, they add the energy
+h^2 c' inv(M) c / 2. Where that is little beside the energy of motion they are taken so, as MuJoCo's Euler does. Where
+it is not, they enter as `mujoco_spin` has them for free bodies: as a force `push` in their place, and as the `shift` of
+the average velocity of the step from the one at its end.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array, Ints
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_rows import Mass
+
+KICK = 0.02  # of the energy of motion, twice what a step may add
+TURN = 0.1  # radians of a short step
+MOST = 60  # short steps; what is faster than they can follow keeps its velocities
+
+
+class Swing:
+    """arrays: the velocities of trees with several of them, but for free bodies, which `mujoco_spin` turns, (k,); mass
+    of what hangs on a body, (nbody,); body of a velocity, (nv,); root of a body, (nbody,); gravity, (3,).
+    taken: (nv,) the forces c that the last `follow` took out."""
+
+    def __init__(self, model: Any, twin: Any) -> None:
+        self._twin, self._own = twin, _of_trees(model)
+        weightless = int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_GRAVITY
+        self.arrays = (
+            np.flatnonzero(self._own),
+            np.array(model.body_subtreemass),
+            model.dof_bodyid.astype(np.int64),
+            model.body_rootid.astype(np.int64),
+            np.zeros(3) if weightless else np.array(model.opt.gravity),
+        )
+        self.taken = np.zeros(model.nv)
+        self._aside: tuple[Any, Any] | None = None  # a model without weight, and its data
+
+    def follow(self, data: Any, h: float, mass: Mass, push: Array, shift: Array) -> bool:
+        """Add to push and shift, (nv,), where it is needed; False: it is not."""
+        self.taken[:] = 0.0
+        if not self._own.any():
+            return False
+        c, x = np.zeros(len(push)), np.zeros((1, len(push)))
+        own_force(*self.arrays, data.cdof, data.subtree_com, data.qfrc_bias, c)
+        mujoco().mj_solveM(self._twin, data, x, c[None])
+        if not kicks(h, mass, self.arrays[0], data.qvel, c, x[0]):
+            return False
+        self.taken[:] = c
+        push += c
+        end = self._flow(data, h)
+        if end is not None:
+            q, v = end
+            gain, average = np.zeros(len(push)), np.zeros(len(push))
+            mujoco().mj_mulM(self._twin, data, gain, v - data.qvel)
+            mujoco().mj_differentiatePos(self._twin, average, h, data.qpos, q)
+            push[self._own] += gain[self._own] / h
+            shift[self._own] += (average - v)[self._own]
+        return True
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _flow(self, data: Any, h: float) -> tuple[Array, Array] | None:
+        """Where inertia alone leads within the step; None: it is too fast."""
+        model, _ = self._room(data)
+        n = np.ceil(h * np.abs(data.cvel[:, :3]).max() / TURN)
+        if not n <= MOST:
+            return None
+        q, v, dt = np.array(data.qpos), np.array(data.qvel), h / max(n, 1.0)
+        for _ in range(int(max(n, 1.0))):
+            rates, slopes = [v], [self._slope(q, v)]
+            for part in (0.5, 0.5, 1.0):
+                there = q.copy()
+                mujoco().mj_integratePos(model, there, rates[-1], part * dt)
+                rates.append(v + part * dt * slopes[-1])
+                slopes.append(self._slope(there, rates[-1]))
+            mujoco().mj_integratePos(model, q, np.average(rates, axis=0, weights=(1, 2, 2, 1)), dt)
+            v = v + dt * np.average(slopes, axis=0, weights=(1, 2, 2, 1))
+        return (q, v) if np.isfinite(v).all() else None
+
+    def _slope(self, q: Array, v: Array) -> Array:
+        """-inv(M) c."""
+        assert self._aside is not None
+        (model, d), mj = self._aside, mujoco()
+        d.qpos[:], d.qvel[:] = q, v
+        mj.mj_kinematics(model, d)
+        mj.mj_comPos(model, d)
+        mj.mj_makeM(model, d)
+        mj.mj_factorM(model, d)
+        mj.mj_comVel(model, d)
+        c, x = np.zeros(len(v)), np.zeros((1, len(v)))
+        mj.mj_rne(model, d, 0, c)
+        mj.mj_solveM(model, d, x, -c[None])
+        return x[0]
+
+    def _room(self, data: Any) -> tuple[Any, Any]:
+        if self._aside is None:
+            model = copy.copy(self._twin)
+            model.opt.gravity[:] = 0.0
+            self._aside = model, mujoco().MjData(model)
+        _, d = self._aside
+        d.mocap_pos[:], d.mocap_quat[:] = data.mocap_pos, data.mocap_quat
+        return self._aside
+
+
+def _of_trees(model: Any) -> np.ndarray:
+    """(nv,) of bool."""
+    if not model.nv:
+        return np.zeros(0, bool)
+    size = np.bincount(model.dof_treeid)[model.dof_treeid]
+    free = model.jnt_type[model.dof_jntid] == mujoco().mjtJoint.mjJNT_FREE
+    return (size > 1) & ~(free & (size == 6) & (model.dof_armature == 0.0))
+
+
+@kernel
+def own_force(
+    dofs: Ints, heavy: Array, body: Ints, root: Ints, gravity: Array, cdof: Array, com: Array, bias: Array, c: Array
+) -> None:
+    """c := the bias without weight, (nv,); 0 on other velocities than dofs. heavy: (nbody,), see `Swing`."""
+    for j in range(c.size):
+        c[j] = 0.0
+    for j in dofs:
+        b = body[j]
+        top = root[b]
+        x, y, z = com[b, 0] - com[top, 0], com[b, 1] - com[top, 1], com[b, 2] - com[top, 2]
+        along = gravity[0] * (cdof[j, 3] + cdof[j, 1] * z - cdof[j, 2] * y)
+        along += gravity[1] * (cdof[j, 4] + cdof[j, 2] * x - cdof[j, 0] * z)
+        along += gravity[2] * (cdof[j, 5] + cdof[j, 0] * y - cdof[j, 1] * x)
+        c[j] = bias[j] + heavy[b] * along
+
+
+@kernel
+def kicks(h: float, mass: Mass, dofs: Ints, v: Array, c: Array, x: Array) -> bool:
+    """Whether c, taken once, adds much to the energy of motion. x: inv(M) c."""
+    gain = motion = 0.0
+    for j in dofs:
+        gain += c[j] * x[j]
+        for e in range(mass.ptr[j], mass.ptr[j + 1]):
+            motion += v[j] * mass.M[mass.place[e]] * v[mass.idx[e]]
+    return h * h * gain > KICK * motion
