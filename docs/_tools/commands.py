@@ -30,9 +30,9 @@ def _section(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _named(action: argparse.Action) -> str:
-    shown = action.metavar or "|".join(action.choices or ()) or ("" if action.nargs == 0 else action.dest.upper())
-    flags = " ".join([*action.option_strings[-1:], *([str(shown)] if shown else [])])
-    return f"`{flags}`".replace("|", "\\|")
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
+    shown = action.metavar or choices or ("" if action.nargs == 0 else action.dest.upper())
+    return f"`{' '.join([*action.option_strings[-1:], str(shown)]).strip()}`"
 
 
 def _plain(text: str) -> str:

@@ -3,7 +3,6 @@ page shows is fetched from elsewhere."""
 
 from __future__ import annotations
 
-import html
 import logging
 import posixpath
 import re
@@ -11,19 +10,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
-from commands import reference  # noqa: E402
+from commands import reference
+from formulas import Formulas
 
 _log = logging.getLogger("mkdocs.hooks.pliant")  # its warnings are errors of a strict build
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = "<!-- here the site has every command with its options -->"
 LINK = re.compile(r"(?<=\]\()[^)#\s]+(?=[)#])")
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
-FETCHED = re.compile(r"<(?:script|img|iframe|source)[^>]+src=\"?https?:|<link[^>]+rel=\"?(?:stylesheet|preconnect)[^>]+//")
+FETCHED = re.compile(
+    r"<(?:script|img|iframe|source)[^>]+src=\"?https?:|<link[^>]+rel=\"?(?:stylesheet|preconnect)[^>]+//"
+)
+
+
+_formulas = Formulas()
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -42,7 +45,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def on_page_content(content: str, **_: Any) -> str:
     """Every formula, once the Markdown is HTML."""
-    return FORMULA.sub(_mathml, content)
+    return _formulas.drawn(content)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -50,6 +53,11 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     for found in FETCHED.findall(output):
         _log.warning("%s fetches something from elsewhere: %s", page.file.src_uri, found)
     return output
+
+
+def on_post_build(config: Any) -> None:
+    """The font, once all formulas are known."""
+    _formulas.save_font(Path(config.site_dir) / "assets" / "formulas.woff")
 
 
 def _made() -> dict[str, str]:
@@ -75,9 +83,3 @@ def _relinked(markdown: str, source: str, page: str) -> str:
         return posixpath.relpath(aim.removeprefix("docs/"), place) if not here and aim.startswith("docs/") else match[0]
 
     return LINK.sub(lead, markdown)
-
-
-def _mathml(match: re.Match[str]) -> str:
-    block = match[2] == "["
-    formula = convert(html.unescape(match[3]), display="block" if block else "inline")
-    return f'<span class="formula">{formula}</span>' if block else formula
