@@ -19,8 +19,9 @@ from latex2mathml.converter import convert
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 FONT = Path(str(find_spec("ziamath").origin)).parent / "fonts" / "STIXTwoMath-Regular.ttf"  # type: ignore[union-attr]
 LATIN, GREEK = range(0x1D434, 0x1D468), range(0x1D6FC, 0x1D716)  # italics that browsers put for single letters
-# Bars belong to what they enclose, primes are marks.
+# Bars belong to what they enclose, primes are marks, and what is put above a letter is an accent.
 MENDED = {
+    "<mover>": '<mover accent="true">',
     '<mo stretchy="false">&#x0007C;</mo>': '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
     "<mi>&#x02032;</mi>": "<mo>&#x02032;</mo>",
 }
@@ -30,7 +31,7 @@ class Formulas:
     """Those of a site, and the characters in them."""
 
     def __init__(self) -> None:
-        self.characters: set[int] = {ord("h"), 0x210E, *LATIN, *GREEK}
+        self.characters: set[int] = {ord("h"), 0x210E, ord("√"), *LATIN, *GREEK}
 
     def drawn(self, page: str) -> str:
         """The HTML of a page with MathML in place of TeX."""
