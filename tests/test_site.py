@@ -111,10 +111,23 @@ def test_formulas_become_mathml(tmp_path):
     assert 10_000 < (tmp_path / "assets" / "formulas.woff").stat().st_size < 200_000
 
 
+def test_links_and_what_is_fetched():
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    made = tool("hooks")
+    text = "[a](../CHANGELOG.md#x) [b](../examples/pressure_map.py) [c](mujoco.md) `f[0](x)`"
+    there = "[a](changelog.md#x) [b](examples/pressure_map.md) [c](mujoco.md) `f[0](x)`"
+    assert made._relinked(text, "docs/start.md", "start.md") == there
+    assert made._relinked("[a](docs/start.md)", "CHANGELOG.md", "changelog.md") == "[a](start.md)"
+    assert made.FETCHED.search('<img alt="x" src="https://elsewhere/x.png">')
+    assert made.FETCHED.search('<link rel="stylesheet" href="https://elsewhere/x.css">')
+    assert not made.FETCHED.search('<a href="https://elsewhere">x</a> <link rel="stylesheet" href="../x.css">')
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path):
     pytest.importorskip("mkdocs", reason="needs the extra docs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    # not --quiet: it hides the warnings from --strict, too
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     assert "<math" in (tmp_path / "derivations.html").read_text(encoding="utf-8")
     assert 'id="pliant.solve"' in (tmp_path / "reference" / "solving.html").read_text(encoding="utf-8")
