@@ -27,10 +27,17 @@ class PlainDocstrings(griffe.Extension):
         _mend(func, {parameter.name for parameter in func.parameters})
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
-        fields = list(_fields(cls))
-        _mend(cls, {parameter.name for parameter in cls.parameters})
+        fields = list(_fields(cls)) if cls.bases or "dataclass" in cls.labels else []
+        _mend(cls, _parameters(cls))
         if cls.docstring is not None and fields:
             cls.docstring.value += "\n\n" + "\n".join(fields)
+
+
+def _parameters(made: griffe.Class) -> set[str]:
+    """What a class is made with, also where it takes over how from another of its module."""
+    bases = (made.module.members.get(str(base)) for base in made.bases)
+    inherited = (_parameters(base) for base in bases if isinstance(base, griffe.Class))
+    return {parameter.name for parameter in made.parameters}.union(*inherited)
 
 
 def _mend(described: griffe.Class | griffe.Function, parameters: set[str]) -> None:
@@ -43,7 +50,9 @@ def _fields(owner: griffe.Class) -> Iterator[str]:
     """Entries of fields and members that the docstring does not speak of."""
     text = owner.docstring.value if owner.docstring is not None else ""
     for name, attribute in owner.members.items():  # its own, not inherited ones
-        plain = isinstance(attribute, griffe.Attribute) and "property" not in attribute.labels
+        plain = (
+            isinstance(attribute, griffe.Attribute) and "instance-attribute" in attribute.labels
+        )  # no property, no ClassVar
         if plain and attribute.docstring is None and not name.startswith("_"):
             says = _says(attribute)
             if says and not re.search(rf"\b{name}\b", text):
@@ -59,7 +68,8 @@ def _says(attribute: griffe.Attribute) -> str:
         return comment[1]
     if value.startswith(("'", '"')):  # a member of an enum whose value is a message
         return str(literal_eval(value))
-    return f"`{attribute.annotation}`" if attribute.annotation is not None else ""
+    kind = str(attribute.annotation or "")
+    return f"`{kind}`" if kind else ""
 
 
 def listed(paragraph: str) -> str:
