@@ -50,9 +50,8 @@ def _fields(owner: griffe.Class) -> Iterator[str]:
     """Entries of fields and members that the docstring does not speak of."""
     text = owner.docstring.value if owner.docstring is not None else ""
     for name, attribute in owner.members.items():  # its own, not inherited ones
-        plain = (
-            isinstance(attribute, griffe.Attribute) and "instance-attribute" in attribute.labels
-        )  # no property, no ClassVar
+        # neither properties nor what belongs to the class
+        plain = isinstance(attribute, griffe.Attribute) and "instance-attribute" in attribute.labels
         if plain and attribute.docstring is None and not name.startswith("_"):
             says = _says(attribute)
             if says and not re.search(rf"\b{name}\b", text):

@@ -29,6 +29,15 @@ FETCHED = re.compile(
 _formulas = Formulas()
 
 
+def on_config(config: Any) -> Any:
+    """Every script of examples/ is a page of its own: `examples` in `nav` stands for their list."""
+    pages = [page for page in _made().values() if page.startswith("examples/")]
+    for part in (part for section in config.nav for part in section.get("Start", ())):
+        if "Examples" in part:
+            part["Examples"] = [{Path(page).stem.replace("_", " ").capitalize(): page} for page in pages]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the changelog, how to contribute, the licence and the examples, as pages of their own."""
     for path, page in _made().items():
