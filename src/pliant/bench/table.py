@@ -13,6 +13,7 @@ from pliant.errors import FileError
 BEGIN: Final = "<!-- written by: pliant bench --table -->"
 SHOWN: Final = ("python", "numba", "mujoco", "drake")  # versions; the baseline has all
 END: Final = "<!-- end of what is written -->"
+WIDEST: Final = 4  # times as many quantities as cases
 
 
 def markdown(baseline: Baseline) -> str:
@@ -34,9 +35,11 @@ def table(metrics: Iterable[Metric]) -> str:
         case, _, quantity = metric.name.rpartition(": ")
         cells.setdefault(case, {})[_head(quantity, metric.unit)] = metric
     heads = list(dict.fromkeys(head for row in cells.values() for head in row))
-    lines = [_line(["", *heads]), _line(["---"] * (1 + len(heads)))]
-    lines += [_line([case, *(_cell(row.get(head)) for head in heads)]) for case, row in cells.items()]
-    return "\n".join(lines)
+    rows = [["", *heads], *([case, *(_cell(row.get(head)) for head in heads)] for case, row in cells.items())]
+    if len(heads) > WIDEST * len(cells):  # few cases with many quantities fit on a page the other way round
+        rows = [list(column) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(map(_line, rows))
 
 
 def _head(quantity: str, unit: str) -> str:
