@@ -1,5 +1,7 @@
 """Shapes and drawings: what they take, what they refuse, and in what words."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -8,6 +10,10 @@ import pliant
 from pliant.drawing import pose_of
 
 NOWHERE = np.zeros(1)
+
+
+def nothing(time: Any, q: Any) -> dict[str, Any]:
+    return {}
 
 
 def test_a_pose_is_a_point_or_a_point_and_a_rotation():
@@ -40,9 +46,9 @@ def test_colours_are_names_codes_or_numbers():
         (lambda: pliant.Shape.sphere("", 1.0), "name must be a text"),
         (lambda: pliant.Shape.sphere("bob", 1.0, colour="mauve"), "or one of blue, orange"),
         (lambda: pliant.Shape.sphere("bob", 1.0, colour=(1, 2, 3)), "from 0 to 1"),
-        (lambda: pliant.Drawing([], dict), "shapes must be a list of pliant.Shape"),
-        (lambda: pliant.Drawing([pliant.Shape.line("a"), pliant.Shape.line("a")], dict), "names of their own"),
-        (lambda: pliant.Drawing([pliant.Shape.line("a")], {}), "place must be a function"),
+        (lambda: pliant.Drawing([], nothing), "shapes must be a list of pliant.Shape"),
+        (lambda: pliant.Drawing([pliant.Shape.line("a"), pliant.Shape.line("a")], nothing), "names of their own"),
+        (lambda: pliant.Drawing([pliant.Shape.line("a")], cast(Any, {})), "place must be a function"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(make, says):

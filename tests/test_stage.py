@@ -2,6 +2,7 @@
 
 import pickle
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from pliant.systems.mujoco_door import mujoco
 BALL = """<mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="1 1 1"/>
   <body name="hand" mocap="true" pos="1 0 0"><geom size="0.1"/></body>
   <body pos="0 0 1"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>"""
-STUDIES = {
+STUDIES: dict[str, Any] = {
     "pendulum": (Pendulum(), [1.0, 0.0, 0.0], [0.0] * 3),
     "four-bar": (FourBar(), *start()),
     "limit": (Limited(), [1.0], [0.0]),
@@ -29,11 +30,11 @@ STUDIES = {
 }
 
 
-def swing(**options):
+def swing(**options: Any) -> pliant.Trajectory:
     return pliant.simulate(Pendulum(), [1.0, 0.0, 0.0], [0.0] * 3, duration=0.2, step=0.01, **options)
 
 
-def shown(stage: Stage, k: int):
+def shown(stage: Stage, k: int) -> Any:
     data = mujoco().MjData(stage.model)
     stage.show(data, k)
     return data
@@ -64,14 +65,16 @@ def test_a_run_that_goes_on_is_drawn_whole(tmp_path):
         run = pliant.simulate(
             Pendulum(), [1.0, 0.0, 0.0], [0.0] * 3, duration=duration, step=0.01, checkpoint=path, record_every=4
         )
+    assert run.scene is not None and run.scene.kind == SHAPES
     poses = run.poses_of(run.scene)
-    assert run.scene.kind == SHAPES and len(poses) == len(run) and np.all(np.isfinite(poses))
+    assert len(poses) == len(run) and np.all(np.isfinite(poses))
     assert np.allclose(poses[:, 14], run.q[:, 0])
 
 
 def test_a_run_goes_to_another_process_with_its_picture():
     run = swing()
     back = pickle.loads(pickle.dumps(run))
+    assert run.scene is not None and back.scene.place is None
     assert np.array_equal(back.poses_of(back.scene), run.poses_of(run.scene))
 
 
@@ -85,7 +88,7 @@ def test_models_travel_with_their_runs(tmp_path):
     run = pliant.Trajectory.load(path)
     stage = Stage.of(run)
     data = shown(stage, 10)
-    assert run.scene.kind == MODEL and not stage.drawn
+    assert run.scene is not None and run.scene.kind == MODEL and not stage.drawn
     assert np.array_equal(data.qpos, run.q[10]) and np.allclose(data.xpos[2], run.q[10, :3])
     assert np.allclose(data.body("hand").xpos, [0.0, 0.0, 3.0])
 
