@@ -10,8 +10,8 @@ import pytest
 
 import pliant
 from pliant.cli import main
-from pliant.render import film, sinks
-from pliant.render.canvas import Canvas
+from pliant.rendering import film, sinks
+from pliant.rendering.canvas import Canvas
 from pliant.studies.pendulum import Pendulum
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs pliant[render]", exc_type=ImportError)
