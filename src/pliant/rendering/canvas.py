@@ -16,7 +16,8 @@ from pliant.systems.mujoco_dress import FLOOR as TILES
 
 Image = NDArray[np.uint8]  # (height, width, 3)
 ALPHA: Final = 0.35  # of bodies that one sees through
-SHADOWS, FAR = 1.5, 4.0  # extents about which shadows are drawn, and from which: with others floors get specks
+SHADOWS: Final = 1.75  # extents about what is seen, in which there are shadows
+FAR: Final = 4.0  # extents from which light comes; floors that are nearer to it get specks
 GEOMS: Final = 10_000  # beside those of the model: arrows
 
 
@@ -28,8 +29,10 @@ class Canvas:
     ) -> None:
         mj = mujoco()
         self.model = copy.copy(model)
-        self.model.stat.center, self.model.stat.extent = centre, extent  # where shadows fall
-        self.model.vis.map.alpha, self.model.vis.map.shadowclip = ALPHA, SHADOWS
+        # MuJoCo counts all of these in extents, and from two of them directional light comes
+        self.model.stat.center, self.model.stat.extent = centre, FAR * extent
+        self.model.vis.map.znear /= FAR
+        self.model.vis.map.alpha, self.model.vis.map.shadowclip = ALPHA, SHADOWS / FAR
         self.model.vis.global_.offwidth, self.model.vis.global_.offheight = size
         self.model.vis.quality.offsamples = 4
         self._size = size
