@@ -114,8 +114,8 @@ def test_formulas_become_mathml(tmp_path):
 def test_links_and_what_is_fetched():
     pytest.importorskip("mkdocs", reason="needs the extra docs")
     made = tool("hooks")
-    text = "[a](../CHANGELOG.md#x) [b](../examples/pressure_map.py) [c](mujoco.md) `f[0](x)`"
-    there = "[a](changelog.md#x) [b](examples/pressure_map.md) [c](mujoco.md) `f[0](x)`"
+    text = "[a](../CHANGELOG.md#x) [b](../examples/foundation_pressure.py) [c](mujoco.md) `f[0](x)`"
+    there = "[a](changelog.md#x) [b](examples/foundation_pressure.md) [c](mujoco.md) `f[0](x)`"
     assert made._relinked(text, "docs/start.md", "start.md") == there
     assert made._relinked("[a](docs/start.md)", "CHANGELOG.md", "changelog.md") == "[a](start.md)"
     assert made.FETCHED.search('<img alt="x" src="https://elsewhere/x.png">')

@@ -13,11 +13,13 @@ from pliant._version import __version__
 
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
+    from pliant.drawing import Drawing, Shape
     from pliant.errors import FileError, InputError, PliantError, SolveError
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
     from pliant.problem import StepProblem
+    from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
     from pliant.solvers import Convex, Coulomb, Printed
@@ -44,6 +46,7 @@ _HOME = {
     "Convex": "solvers",
     "Coulomb": "solvers",
     "DEFAULT_MATERIAL": "materials",
+    "Drawing": "drawing",
     "FileError": "errors",
     "Foundation": "materials",
     "InputError": "errors",
@@ -52,6 +55,7 @@ _HOME = {
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
     "Printed": "solvers",
+    "Shape": "drawing",
     "Solution": "solution",
     "SolveError": "errors",
     "Status": "solution",
@@ -69,6 +73,7 @@ _HOME = {
     "mj_step2": "systems.mujoco_calls",
     "patch_mujoco": "systems.mujoco_patch",
     "pressure": "systems.mujoco_contacts",
+    "render": "rendering",
     "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
     "solve": "solvers.driver",
@@ -85,6 +90,7 @@ __all__ = [
     "ContactState",
     "Convex",
     "Coulomb",
+    "Drawing",
     "FileError",
     "Foundation",
     "InputError",
@@ -93,6 +99,7 @@ __all__ = [
     "MujocoSystem",
     "PliantError",
     "Printed",
+    "Shape",
     "Solution",
     "SolveError",
     "Status",
@@ -111,6 +118,7 @@ __all__ = [
     "mj_step2",
     "patch_mujoco",
     "pressure",
+    "render",
     "rollout",
     "simulate",
     "solve",

@@ -12,7 +12,7 @@ from pliant.readout import COLUMNS
 from pliant.solution import ContactState, Status
 
 if TYPE_CHECKING:
-    from pliant.trajectory import Chunk
+    from pliant.run_file import Chunk
 
 WHOLE: Final = 2.0**53  # up to here reals are whole numbers
 PARTS: Final = 1_000_000  # arrays of forces of a chunk, beyond those that hold any
@@ -42,6 +42,7 @@ def check_chunk(chunk: Chunk, whole: Sequence[str], geoms: Sequence[str] | None)
         "stats": 2,
         "touches": 1,
         "touch": 2,
+        "poses": 2,
     }.items():
         array = getattr(chunk, name)
         kind = "i" if name in ("layout", "touches") else "f"
