@@ -1,0 +1,82 @@
+"""The bodies of a model in the scene, drawn by mjviser."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pliant.inputs import Array
+from pliant.viewer.packages import packages
+
+VEIL: Final = 0.35  # opacity of bodies that one looks through
+AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 1.1  # of the camera; in sizes of the scene
+
+
+class Place(NamedTuple):
+    """Where there is something to see."""
+
+    centre: Array  # (3,) [m]
+    size: float  # [m], from end to end
+
+
+class Bodies:
+    """mjviser writes to the looks of the model that it is given: it gets a copy."""
+
+    def __init__(self, server: Any, model: Any, *, see_through: bool = False) -> None:
+        _, mjviser = packages()
+        self._model = copy.copy(model)
+        self._opacity = self._model.geom_rgba[:, 3].copy()
+        self._moves = moving(model)
+        self._veil(see_through)
+        self.scene = mjviser.ViserMujocoScene(server, self._model, num_envs=1)
+        self.scene.camera_tracking_enabled = False
+        self.scene.show_tendons = model.ntendon > 0
+
+    def draw(self, data: Any) -> None:
+        """data: with the bodies placed."""
+        self.scene.update_from_mjdata(data)
+
+    @property
+    def offset(self) -> Any:
+        """By how much the scene is moved, when the camera follows a body."""
+        return self.scene.fixed_bodies_frame.position
+
+    def see_through(self, wanted: bool) -> None:
+        self._veil(wanted)
+        self.scene.rebuild_visual_handles()
+
+    def follow(self, wanted: bool) -> None:
+        """Keep the first body that moves where it is in the picture."""
+        self.scene.camera_tracking_enabled = wanted
+
+    def _veil(self, wanted: bool) -> None:
+        """Of bodies that move: the ground stays."""
+        self.veiled = wanted
+        self._model.geom_rgba[:, 3] = np.where(self._moves & wanted, np.minimum(VEIL, self._opacity), self._opacity)
+
+
+def moving(model: Any) -> np.ndarray:
+    """(ngeom,) of bool: on bodies with joints, or put in their places from outside."""
+    body = model.body_weldid[model.geom_bodyid]
+    return np.asarray((body != 0) | (model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0))
+
+
+def aim(server: Any, place: Place) -> None:
+    """Where the camera is at first."""
+    flat = np.cos(ELEVATION)
+    way = np.array([flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)])
+    server.initial_camera.look_at = tuple(place.centre)
+    server.initial_camera.position = tuple(place.centre + DISTANCE * place.size * way)
+    server.initial_camera.up = (0.0, 0.0, 1.0)
+
+
+def place_of(model: Any, data: Any) -> Place:
+    """Of what moves, where it is now, bodies placed; of everything where nothing moves."""
+    moves = moving(model) & (model.geom_rbound > 0.0)
+    if not moves.any():
+        return Place(np.array(model.stat.center), float(model.stat.extent))
+    around, radius = data.geom_xpos[moves], model.geom_rbound[moves, None]
+    low, high = (around - radius).min(axis=0), (around + radius).max(axis=0)
+    return Place(0.5 * (low + high), float(np.linalg.norm(high - low)))

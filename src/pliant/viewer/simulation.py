@@ -1,0 +1,163 @@
+"""A model that is stepped while one looks, and what can be changed about it meanwhile."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.laws import Law
+from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
+from pliant.readout import COLUMNS
+from pliant.solution import Status
+from pliant.solvers.formulation import Formulation
+from pliant.systems.mujoco_calls import checked_solver, mj_forward, mj_step
+from pliant.systems.mujoco_contacts import contact_rows
+from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_laws import Substance, checked, model_materials, names
+from pliant.systems.mujoco_stats import WORST, stats
+from pliant.viewer.friction import PairFriction
+from pliant.viewer.history import Curves, History, Pair
+from pliant.viewer.moment import Moment, energy_of, pairs_of, place_bodies
+from pliant.viewer.pulls import read_pulls
+
+EVERYTHING: Final = "geom:*"
+NOTHING: Final = np.zeros((0, len(COLUMNS)))
+
+
+class Simulation:
+    """model, data: what is stepped. shown: the same, with bodies placed where the step has led them."""
+
+    def __init__(
+        self, model: Any, *, materials: Mapping[str, Substance] | None = None, solver: Formulation | None = None
+    ) -> None:
+        self.model, self.solver = model, checked_solver(solver)
+        self.materials = {**model_materials(model), **checked(materials)}
+        self.data, self.shown = mujoco().MjData(model), mujoco().MjData(model)
+        self._friction = PairFriction(model, self.materials)
+        # what cannot be stepped is refused before there is anything to look at
+        mj_forward(model, self.data, materials=self._named, solver=self.solver)
+        self._seen = stats(self.data).totals.copy()
+        self._stepped, self._worst, self._owed = False, 0.0, 0.0
+        self._history = History()
+
+    @property
+    def time(self) -> float:
+        return float(self.data.time)
+
+    @property
+    def step_size(self) -> float:
+        return float(self.model.opt.timestep)
+
+    @property
+    def geoms(self) -> list[str]:
+        return names(self.model, "geom")
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Geoms that have touched."""
+        return self._history.pairs
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def go(self, seconds: float, until: float) -> bool:
+        """Simulate so many seconds, or as many as there is time for before `until` on the clock; whether it moved."""
+        self._owed += seconds
+        moved = False
+        while self._owed >= self.step_size * (1.0 - 1e-9):
+            self.step()
+            self._owed -= self.step_size
+            moved = True
+            if perf_counter() > until:  # what cannot be kept up with is let go
+                self._owed = min(self._owed, self.step_size)
+                break
+        return moved
+
+    def step(self, count: int = 1) -> None:
+        totals = stats(self.data).totals
+        for _ in range(count):
+            totals[WORST] = 0.0
+            mj_step(self.model, self.data, materials=self._named, solver=self.solver)
+            self._stepped, self._worst = True, max(self._worst, float(totals[WORST]))
+
+    def reset(self, key: int | None = None) -> None:
+        """To the start, or to a key frame of this number."""
+        mj = mujoco()
+        if key is None:
+            mj.mj_resetData(self.model, self.data)
+        else:
+            mj.mj_resetDataKeyframe(self.model, self.data, key)
+        mj_forward(self.model, self.data, materials=self._named, solver=self.solver)
+        self._stepped, self._seen = False, stats(self.data).totals.copy()
+        self._history.clear()
+
+    def look(self) -> Moment:
+        """The state now, and how the steps went since the last look."""
+        self._place()
+        totals = stats(self.data).totals
+        added, residual = totals - self._seen, self._worst
+        self._seen, self._worst = totals.copy(), 0.0
+        counts = added[: len(Status)]
+        worst = max((k for k, n in enumerate(counts) if n > 0), default=None)
+        rows = contact_rows(self.model, self.data, self.data.qvel) if self._stepped else NOTHING
+        moment = Moment(
+            self.time, rows, self._friction.of(pairs_of(rows)),
+            read_pulls(self.model, self.data) if self._stepped else {},
+            None if worst is None else list(Status)[worst], residual,
+            float(added[len(Status)] / max(counts.sum(), 1.0)), energy_of(self.model, self.shown),
+        )  # fmt: skip
+        if self._stepped:
+            self._history.add(moment)
+        return moment
+
+    def curves(self, pair: Pair | None) -> Curves:
+        """What there is to plot, of the last moments that were looked at."""
+        return self._history.curves(pair)
+
+    def set_step(self, seconds: float) -> None:
+        if not (math.isfinite(seconds) and seconds > 0.0):
+            raise InputError(f"the step must be a positive number of seconds, got {seconds:g}")
+        self.model.opt.timestep = seconds
+
+    def choices(self) -> dict[str, Substance]:
+        """Materials that can be changed; that of everything where none is named."""
+        return dict(self.materials) if self.materials else {EVERYTHING: DEFAULT_MATERIAL}
+
+    def change(self, key: str, *, modulus: float | None = None, friction: float | None = None) -> None:
+        """Another modulus [Pa] (of a Law: stiffness [N/m]), another coefficient of friction, from the next step on."""
+        old = self.choices()[key]
+        new: Substance
+        if isinstance(old, Law):
+            new = old if modulus is None else Law(
+                modulus, old.damping, exponent=old.exponent, dissipation=old.dissipation
+            )  # fmt: skip
+        else:
+            changes: dict[str, Any] = {} if modulus is None else {"youngs_modulus": modulus}
+            new = dataclasses.replace(old, **changes, **({} if friction is None else {"friction": friction}))
+        materials = {**self.choices(), key: new}
+        self._friction = PairFriction(self.model, materials)  # checks them, too
+        self.materials = materials
+
+    @property
+    def _named(self) -> Mapping[str, Substance] | None:
+        return self.materials or None
+
+    def _place(self) -> None:
+        d, s = self.data, self.shown
+        s.time, s.qpos[:], s.qvel[:] = d.time, d.qpos, d.qvel
+        s.mocap_pos[:], s.mocap_quat[:] = d.mocap_pos, d.mocap_quat
+        place_bodies(self.model, s)
+
+
+def stiffness_of(substance: Substance) -> tuple[str, float]:
+    """What `change` takes as the modulus, by name."""
+    if isinstance(substance, Material | Foundation):
+        return "Young's modulus [Pa]", substance.youngs_modulus
+    return "Stiffness [N/m]", float(np.asarray(substance.stiffness))

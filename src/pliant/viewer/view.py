@@ -1,0 +1,117 @@
+"""A view: a server, the scene in it, the panel beside it, and the loop that keeps them going."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from time import perf_counter, sleep
+from typing import Any, Final
+
+from pliant.errors import PliantError
+from pliant.interrupts import Interrupts
+from pliant.systems.mujoco_door import mujoco
+from pliant.viewer.bodies import Bodies, aim, place_of
+from pliant.viewer.moment import Moment
+from pliant.viewer.overlays import Overlays
+from pliant.viewer.panel import Panel
+from pliant.viewer.server import HOST, PORT, address, close_server, open_server
+from pliant.viewer.source import Source
+
+_log = logging.getLogger("pliant")
+FRAME: Final = 1.0 / 30.0  # [s] between two pictures
+PANEL: Final = 0.25  # [s] between two plots
+
+
+class View:
+    """It listens from the start; `run` keeps it going until Ctrl-C, then closes it.
+
+    url: where a browser finds it. source: what is shown. Callbacks of the panel come in threads of their own: whoever
+    touches the source holds the lock.
+    """
+
+    def __init__(
+        self, source: Source, *, host: str = HOST, port: int = PORT, show: Iterable[str] = (), see_through: bool = False,
+        paused: bool = False,
+    ) -> None:  # fmt: skip
+        self.source, self.lock = source, threading.RLock()
+        self.paused, self.speed, self.trouble = paused, 1.0, ""
+        self._closed = threading.Event()
+        self._dirty = True
+        self.moment: Moment = source.look()
+        self.server = open_server(host, port)
+        try:
+            place = place_of(source.model, source.shown)
+            aim(self.server, place)
+            self.bodies = Bodies(self.server, source.model, see_through=see_through)
+            self.overlays = Overlays(self.server, source.model, place.size, show=show)
+            self.panel = Panel(self)
+            self.draw()
+        except BaseException:
+            close_server(self.server)
+            raise
+        self.url = address(self.server)
+
+    def run(self) -> None:
+        """Until Ctrl-C, or until someone closes it; from the main thread."""
+        try:
+            with Interrupts() as interrupts:
+                before, told = perf_counter(), 0.0
+                while not self._closed.is_set():
+                    interrupts.check()
+                    now = perf_counter()
+                    self._advance(now - before)
+                    if now - told > PANEL:
+                        told = now
+                        self.tell()
+                    before = now
+                    sleep(max(0.0, FRAME - (perf_counter() - now)))
+        except KeyboardInterrupt:
+            _log.debug("the view was closed by Ctrl-C")
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if not self._closed.is_set():
+            self._closed.set()
+            close_server(self.server)
+
+    def do(self, action: Callable[[], Any]) -> str:
+        """Touch the source, and show what comes of it; returns what was wrong, or ''."""
+        with self.lock:
+            try:
+                action()
+            except (PliantError, mujoco().FatalError) as error:
+                return str(error)
+            finally:
+                self._dirty = True
+        return ""
+
+    def draw(self) -> None:
+        """What the source shows now."""
+        with self.lock, self.server.atomic():
+            self.moment = self.source.look()
+            self._dirty = False
+            self.bodies.draw(self.source.shown)
+            self.overlays.move(self.bodies.offset)
+            self.overlays.update(self.moment, self.source.shown)
+
+    def tell(self) -> None:
+        """What the panel says."""
+        with self.lock:
+            self.panel.tell(self.moment)
+
+    def _advance(self, seconds: float) -> None:
+        with self.lock:
+            moved = False
+            if not self.paused:
+                wrong = self.do(lambda: self.source.go(self.speed * seconds, perf_counter() + 0.8 * FRAME))
+                moved = True
+                if wrong:
+                    self.trouble, self.paused = wrong, True
+                    _log.error("the simulation stopped: %s", wrong)
+                self.paused |= self.source.ended
+            if moved or self._dirty:
+                self.draw()
+                self.panel.follow()
