@@ -13,6 +13,7 @@ from pliant._version import __version__
 
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
+    from pliant.drawing import Drawing, Shape
     from pliant.errors import FileError, InputError, PliantError, SolveError
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
@@ -44,6 +45,7 @@ _HOME = {
     "Convex": "solvers",
     "Coulomb": "solvers",
     "DEFAULT_MATERIAL": "materials",
+    "Drawing": "drawing",
     "FileError": "errors",
     "Foundation": "materials",
     "InputError": "errors",
@@ -52,6 +54,7 @@ _HOME = {
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
     "Printed": "solvers",
+    "Shape": "drawing",
     "Solution": "solution",
     "SolveError": "errors",
     "Status": "solution",
@@ -85,6 +88,7 @@ __all__ = [
     "ContactState",
     "Convex",
     "Coulomb",
+    "Drawing",
     "FileError",
     "Foundation",
     "InputError",
@@ -93,6 +97,7 @@ __all__ = [
     "MujocoSystem",
     "PliantError",
     "Printed",
+    "Shape",
     "Solution",
     "SolveError",
     "Status",

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pliant import flat as flat_record
+import pliant.flat as flat_record
 from pliant.constraints import Constraint, Contact
 from pliant.errors import FileError, InputError
 from pliant.flat import Flat

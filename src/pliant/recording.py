@@ -15,6 +15,7 @@ from pliant.lock import Lock
 from pliant.problem import StepProblem
 from pliant.readout import COLUMNS
 from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
+from pliant.scene import Scene
 from pliant.solution import Solution, Status, WarmStart
 from pliant.trajectory import (
     COMPLETE,
@@ -75,9 +76,12 @@ class _Held(NamedTuple):
 class Recorder:
     """Takes every step, keeps every `every`-th one and the last."""
 
-    def __init__(self, parameters: dict[str, Any], every: int, path: Path | None, now: float, start: State) -> None:
-        """Begin with `start`, or where the run in the file stopped."""
-        self.parameters, self.every, self.path = parameters, every, path
+    def __init__(
+        self, parameters: dict[str, Any], every: int, path: Path | None, now: float, start: State,
+        scene: Scene | None = None,
+    ) -> None:  # fmt: skip
+        """Begin with `start`, or where the run in the file stopped. scene: how the system looks."""
+        self.parameters, self.every, self.path, self.scene = parameters, every, path, scene
         nothing = np.zeros(len(STATS))
         self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing, NOTHING)], None, nothing)
         self._kept: list[Chunk] = []
@@ -95,7 +99,7 @@ class Recorder:
 
     def _open(self, path: Path) -> None:
         if is_blank(path):
-            self._end = rewrite(path, [run_record(self.parameters)])
+            self._end = rewrite(path, [run_record(self.parameters, self.scene)])
             return
         resumed = _resume(path, self.parameters)
         self._end = append(path, ())
@@ -138,7 +142,7 @@ class Recorder:
         """The run as it is now."""
         if self.path is None:
             self._close(ended)
-            return Trajectory(self.parameters, partial(list, self._kept), ended=ended)
+            return Trajectory(self.parameters, partial(list, self._kept), ended=ended, scene=lambda: self.scene)
         if self._stored != (self.state.steps, ended) and not self._foreign:
             self._close(ended)
         return Trajectory.load(self.path)
@@ -157,6 +161,8 @@ class Recorder:
         if self.path is None:
             self._kept, self._held = [*self._kept, chunk], held._replace(samples=[])
             return
+        if self.scene is not None and self.scene.place is not None:  # who reads the file has no system to ask
+            chunk = chunk._replace(poses=self.scene.poses(chunk.time, chunk.q))
         header, arrays = _state_record(held.state)
         header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
         record = chunk_record(chunk, header, {**arrays, "open_stats": held.stats})
@@ -185,6 +191,7 @@ def _chunk(samples: list[Any], nq: int, nv: int) -> Chunk:
         np.array(stats, dtype=float).reshape(len(stats), len(STATS)),
         np.array([len(part) for part in touch], dtype=np.int64),
         np.concatenate([NOTHING, *touch]),
+        np.zeros((len(times), 0)),
     )
 
 

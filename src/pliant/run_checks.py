@@ -42,6 +42,7 @@ def check_chunk(chunk: Chunk, whole: Sequence[str], geoms: Sequence[str] | None)
         "stats": 2,
         "touches": 1,
         "touch": 2,
+        "poses": 2,
     }.items():
         array = getattr(chunk, name)
         kind = "i" if name in ("layout", "touches") else "f"

@@ -13,6 +13,7 @@ from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
 from pliant.interrupts import Interrupts
 from pliant.recording import NOTHING, Recorder, State, layout_of
+from pliant.scene import scene_of
 from pliant.solution import Status
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
@@ -65,7 +66,8 @@ def simulate(
     geoms = getattr(system, "geoms", None)
     if geoms is not None:
         parameters["geoms"] = list(geoms)
-    recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first)
+    scene = scene_of(system, clock.begin, first.q)
+    recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first, scene)
     try:
         if recorder.state.steps > clock.steps:
             return recorder.longer()

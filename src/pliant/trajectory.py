@@ -13,11 +13,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pliant.drawing import POSE
 from pliant.errors import FileError, PliantError
 from pliant.inputs import Array, Ints
 from pliant.readout import COLUMNS, contact_table, pressure_table
 from pliant.record import RUN, Record, read, write
 from pliant.run_checks import check_chunk, check_parameters
+from pliant.scene import Scene
 from pliant.solution import Status
 
 CHUNK: Final = "samples"
@@ -42,6 +44,7 @@ class Chunk(NamedTuple):
     stats: Array  # (n, len(STATS))
     touches: Ints  # (n,) how many contacts each sample has
     touch: Array  # (sum, len(COLUMNS)) their rows
+    poses: Array  # (n, 7 shapes) where the shapes of the run's scene are; (n, 0) where nobody needs it
 
 
 class Trajectory:
@@ -58,10 +61,18 @@ class Trajectory:
             too), "error" (an exception), or "unfinished" (killed, or still being written)
     """
 
-    def __init__(self, parameters: dict[str, Any], chunks: Callable[[], Iterable[Chunk]], *, ended: str) -> None:
+    def __init__(
+        self,
+        parameters: dict[str, Any],
+        chunks: Callable[[], Iterable[Chunk]],
+        *,
+        ended: str,
+        scene: Callable[[], Scene | None] = lambda: None,
+    ) -> None:
         self.parameters = parameters
         self.ended = ended
         self._chunks = chunks
+        self._scene = scene
 
     @property
     def complete(self) -> bool:
@@ -143,6 +154,19 @@ class Trajectory:
             )
         return np.repeat(self.time, self._joined("touches").astype(np.int64)), self._joined("touch"), names
 
+    @property
+    def scene(self) -> Scene | None:
+        """How the system looks, for `pliant.stage.Stage.of`; None where nobody said."""
+        return self._scene()
+
+    def poses_of(self, scene: Scene) -> Array:
+        """(T+1, 7 shapes) where the shapes of a scene are: as its system says, or else as the file has it; nan where
+        neither knows."""
+        if scene.place is not None:
+            return scene.poses(self.time, self.q)
+        width = POSE * scene.count
+        return np.concatenate([_poses(chunk, width) for chunk in self._chunks()])
+
     def save(self, path: Path) -> None:
         """Write the run to a file of its own; an existing file is replaced."""
         write(path, self._records())
@@ -151,12 +175,15 @@ class Trajectory:
     def load(cls, path: Path) -> Trajectory:
         """A run in a file, up to its last complete record; samples are read when they are asked for."""
         parameters, ended = read_run(path)
-        return cls(parameters, partial(read_chunks, path), ended=ended)
+        return cls(parameters, partial(read_chunks, path), ended=ended, scene=partial(read_scene, path))
 
     def _records(self) -> Iterator[Record]:
-        yield run_record(self.parameters)
+        scene = self.scene
+        yield run_record(self.parameters, scene)
         chunks = list(self._chunks())
         for i, chunk in enumerate(chunks):
+            if scene is not None and scene.place is not None:
+                chunk = chunk._replace(poses=scene.poses(chunk.time, chunk.q))
             yield chunk_record(chunk, {"ended": self.ended if i + 1 == len(chunks) else UNFINISHED}, {})
 
     def _joined(self, name: str) -> Array:
@@ -170,9 +197,23 @@ class Trajectory:
         return f"Trajectory({len(self)} samples, {self.time[0]:g} to {self.time[-1]:g} s{state})"
 
 
-def run_record(parameters: dict[str, Any]) -> Record:
+def run_record(parameters: dict[str, Any], scene: Scene | None) -> Record:
     """What a file begins with."""
-    return Record({"content": RUN, "parameters": parameters}, {})
+    header: dict[str, Any] = {"content": RUN, "parameters": parameters}
+    if scene is None:
+        return Record(header, {})
+    return Record({**header, "scene": {"kind": scene.kind, **scene.header}}, scene.arrays)
+
+
+def read_scene(path: Path) -> Scene | None:
+    """What the file says of how the run looks, as it stands there."""
+    first = next(read(path, strict=False), None)
+    header = None if first is None else first.header.get("scene")
+    if first is None or header is None:  # files of before there were scenes have none
+        return None
+    if not isinstance(header, dict):
+        raise FileError(f"{os.fspath(path)}: the record does not make a run: its scene is {header!r}")
+    return Scene(str(header.get("kind")), header, first.arrays)
 
 
 def chunk_record(chunk: Chunk, header: dict[str, Any], state: dict[str, Array]) -> Record:
@@ -226,7 +267,7 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
 
 def _without_last(chunk: Chunk) -> Chunk:
     rows = sum(count * dimension for _, count, dimension in chunk.layouts[chunk.layout[-1]])
-    short = {name: getattr(chunk, name)[:-1] for name in ("time", "q", "v", "layout", "stats", "touches")}
+    short = {name: getattr(chunk, name)[:-1] for name in ("time", "q", "v", "layout", "stats", "touches", "poses")}
     touch = chunk.touch[: int(short["touches"].sum())]
     return chunk._replace(**short, force=chunk.force[: len(chunk.force) - rows], touch=touch)
 
@@ -240,14 +281,18 @@ def _start(parameters: dict[str, Any], path: Path) -> Chunk:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: the run has no samples and does not say where it starts") from error
     none, one = np.zeros(0), np.zeros(1, np.int64)
-    return Chunk(time[0], q, v, [()], one, none, np.zeros((1, len(STATS))), one, none.reshape(0, len(COLUMNS)))
+    touch, poses = none.reshape(0, len(COLUMNS)), none.reshape(1, 0)
+    return Chunk(time[0], q, v, [()], one, none, np.zeros((1, len(STATS))), one, touch, poses)
 
 
 def _chunk(record: Record, geoms: list[str] | None, path: Path) -> Chunk:
     try:
         layouts = [tuple((str(n), int(c), int(d)) for n, c, d in layout) for layout in record.header["layouts"]]
-        # files of before there were tables have none
-        none = {"touches": np.zeros(len(record.arrays["time"]), np.int64), "touch": np.zeros((0, len(COLUMNS)))}
+        # files of before there were tables and scenes have none
+        n = len(record.arrays["time"])
+        none = {
+            "touches": np.zeros(n, np.int64), "touch": np.zeros((0, len(COLUMNS))), "poses": np.zeros((n, 0))
+        }  # fmt: skip
         given = {**none, **record.arrays}
         arrays = {name: given[name] for name in Chunk._fields if name != "layouts"}
         chunk = Chunk(layouts=layouts, **arrays)
@@ -255,6 +300,11 @@ def _chunk(record: Record, geoms: list[str] | None, path: Path) -> Chunk:
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: a record does not hold samples of a run: {error!r}") from error
     return chunk
+
+
+def _poses(chunk: Chunk, width: int) -> Array:
+    """(n, width); nan for samples that have none, or those of another drawing."""
+    return chunk.poses if chunk.poses.shape[1] == width else np.full((len(chunk.time), width), np.nan)
 
 
 def _forces(chunk: Chunk) -> Iterator[tuple[Array, ...]]:

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant import distance, elements
+import pliant.distance as distance
+import pliant.elements as elements
 from pliant.elements import Elements
 from pliant.errors import InputError
 from pliant.inputs import Array, Ints

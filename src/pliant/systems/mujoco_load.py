@@ -13,6 +13,7 @@ import numpy as np
 from pliant.errors import FileError, InputError, PliantError
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_overlaps import exclude_overlaps
+from pliant.systems.mujoco_source import remember
 
 _log = logging.getLogger("pliant")
 MESHES: Final = (".stl", ".obj", ".msh")  # what MuJoCo reads
@@ -20,7 +21,7 @@ PACKAGE: Final = "package://"
 
 
 def read_spec(source: Any, *, floating: bool = False, floor: bool = False) -> Any:
-    """A mujoco.MjSpec of a path to MJCF or URDF, or of its text.
+    """A mujoco.MjSpec of a path to MJCF or URDF, of its text, or of another one, which is copied.
 
     floating: the first body of the model gets a free joint, as the base of a walking robot that URDF holds fixed.
     floor: a plane at height 0.
@@ -55,15 +56,17 @@ def read_model(source: Any, *, step: float | None = None, floating: bool = False
 
 
 def compile_spec(spec: Any) -> Any:
-    """The model; what MuJoCo says against it comes as an InputError."""
+    """The model, whose source is remembered; what MuJoCo says against it comes as an InputError."""
     try:
-        return spec.compile()
+        return remember(spec.compile(), spec)
     except ValueError as error:
         raise InputError(f"MuJoCo cannot compile the model: {error}") from error
 
 
 def _read(source: Any) -> tuple[Any, bool]:
     """The mujoco.MjSpec, and whether it is of a URDF."""
+    if isinstance(source, mujoco().MjSpec):
+        return source.copy(), False
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return _parse(source, None)
     try:

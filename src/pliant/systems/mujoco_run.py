@@ -119,7 +119,8 @@ def run(
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent} for {out.name}: make it, or choose another name")
     system.compile()
-    recorder = Recorder(parameters, every, out, float(system.data.time), State(0, system.q, system.v, None))
+    start = State(0, system.q, system.v, None)
+    recorder = Recorder(parameters, every, out, float(system.data.time), start, system.draw())
     try:
         return _march(system, solver, steps, recorder, out, progress)
     finally:

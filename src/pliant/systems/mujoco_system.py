@@ -15,6 +15,7 @@ from pliant.inputs import Array, Ints
 from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.readout import contact_table
+from pliant.scene import Scene
 from pliant.solution import Solution
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_calls import take_step
@@ -24,6 +25,7 @@ from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_laws import Substance, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_solve import DEFAULT, Answer
+from pliant.systems.mujoco_source import source_of
 from pliant.systems.mujoco_step import Stepper
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
@@ -103,6 +105,10 @@ class MujocoSystem:
         mj.mj_energyVel(self.model, d)
         return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
 
+    def draw(self) -> Scene:
+        """What a run keeps of the model, so that it can be drawn; models from `pliant.load` are kept whole."""
+        return source_of(self.model, self.data)
+
     def compile(self) -> None:
         """Take a step aside, so that what it needs is compiled."""
         mj, d = mujoco(), mujoco().MjData(self.model)
@@ -160,7 +166,7 @@ def load(
     floating: bool = False,
     floor: bool = False,
 ) -> MujocoSystem:
-    """A model from an MJCF or URDF file, or from its text.
+    """A model from an MJCF or URDF file, from its text, or from a mujoco.MjSpec.
 
     floating: free the first body, as the base of a walking robot that URDF holds fixed. floor: add a plane at height 0.
     """

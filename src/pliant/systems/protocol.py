@@ -20,7 +20,7 @@ class System(Protocol):
     energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for balances; `simulate` does not call it
     readout(solution)   contacts of the step asked for last, (n, len(COLUMNS)) as `pliant.readout` has them, for
                         `Trajectory.contacts`; with it an attribute `geoms`, their names
-    draw()              how a viewer will show it; nothing calls it yet
+    draw()              a `pliant.Drawing`: how viewer and renderer show it; `simulate` keeps it in the run
 
     All are handed copies and may work in place.
     """
