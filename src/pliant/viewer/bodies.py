@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.inputs import Array
 from pliant.viewer.packages import packages
+from pliant.viewer.veil import GROUPS, Veil
 
-VEIL: Final = 0.35  # opacity of bodies that one looks through
-AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 1.1  # of the camera; in sizes of the scene
+AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.95  # of the camera; in sizes of the scene
 
 
 class Place(NamedTuple):
@@ -29,14 +29,19 @@ class Bodies:
         self._model = copy.copy(model)
         self._opacity = self._model.geom_rgba[:, 3].copy()
         self._moves = moving(model)
-        self._veil(see_through)
+        self.veiled = see_through
+        self._hide(see_through)
         self.scene = mjviser.ViserMujocoScene(server, self._model, num_envs=1)
         self.scene.camera_tracking_enabled = False
         self.scene.show_tendons = model.ntendon > 0
+        seen = self._moves & (model.geom_group < GROUPS) & (self._opacity > 0.0)
+        self._veil = Veil(server, model, np.flatnonzero(seen))
+        self._veil.show(see_through)
 
     def draw(self, data: Any) -> None:
         """data: with the bodies placed."""
         self.scene.update_from_mjdata(data)
+        self._veil.draw(data, self.offset)
 
     @property
     def offset(self) -> Any:
@@ -44,17 +49,18 @@ class Bodies:
         return self.scene.fixed_bodies_frame.position
 
     def see_through(self, wanted: bool) -> None:
-        self._veil(wanted)
+        """Of bodies that move: the ground stays."""
+        self.veiled = wanted
+        self._hide(wanted)
         self.scene.rebuild_visual_handles()
+        self._veil.show(wanted)
 
     def follow(self, wanted: bool) -> None:
         """Keep the first body that moves where it is in the picture."""
         self.scene.camera_tracking_enabled = wanted
 
-    def _veil(self, wanted: bool) -> None:
-        """Of bodies that move: the ground stays."""
-        self.veiled = wanted
-        self._model.geom_rgba[:, 3] = np.where(self._moves & wanted, np.minimum(VEIL, self._opacity), self._opacity)
+    def _hide(self, wanted: bool) -> None:
+        self._model.geom_rgba[:, 3] = np.where(self._moves & wanted, 0.0, self._opacity)
 
 
 def moving(model: Any) -> np.ndarray:

@@ -46,7 +46,6 @@ def state_legend() -> str:
     return "".join(line(STATES[state], WORDS[state]) for state in ContactState)
 
 
-
 def pressure_legend(most: float) -> str:
     """A bar from 0 to `most` [Pa], as HTML."""
     stops = ", ".join(f"rgb({r:.0f},{g:.0f},{b:.0f})" for r, g, b in _PRESSURE)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from pliant.inputs import Array
 from pliant.viewer.shapes import Mesh
+
+LIGHT: Final = 0.4
 
 
 class Layer:
@@ -31,7 +33,7 @@ class Layer:
         handle.batched_positions = np.asarray(places, np.float32)
         handle.batched_wxyzs = np.asarray(turns, np.float32)
         handle.batched_scales = np.asarray(scales, np.float32)
-        handle.batched_colors = np.asarray(colours, np.uint8)
+        handle.batched_colors = dimmed(colours)
         _set(handle, "visible", True)
 
 
@@ -40,7 +42,7 @@ class ArrowLayer:
 
     def __init__(self, server: Any, name: str, colour: tuple[int, int, int], width: float) -> None:
         self._handle = server.scene.add_arrows(
-            name, np.zeros((1, 2, 3), np.float32), np.array(colour, np.uint8), shaft_radius=0.5 * width,
+            name, np.zeros((1, 2, 3), np.float32), dimmed(colour), shaft_radius=0.5 * width,
             head_radius=1.4 * width, head_length=3.5 * width, visible=False,
         )  # fmt: skip
         self._least = 0.5 * width  # [m]: what is shorter is no arrow
@@ -52,6 +54,11 @@ class ArrowLayer:
             ends = np.stack([places[drawn], (places + vectors)[drawn]], axis=1)
             self._handle.points = ends.astype(np.float32)
         _set(self._handle, "visible", bool(drawn.any()))
+
+
+def dimmed(colours: Any) -> np.ndarray:
+    """The light of the scene makes colours brighter than the legend has them."""
+    return (LIGHT * np.asarray(colours, float)).astype(np.uint8)
 
 
 def _set(handle: Any, name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from pliant.inputs import Array, Ints
 from pliant.readout import COLUMNS
 from pliant.solution import Status
 from pliant.systems.mujoco_door import mujoco
-from pliant.viewer.pulls import Pulls
+from pliant.systems.mujoco_pulls import Pulls
 
 GEOM1, GEOM2, ELEMENT, AREA = (COLUMNS.index(name) for name in ("geom1", "geom2", "element", "area"))
 PLACE: Final = slice(COLUMNS.index("x"), COLUMNS.index("x") + 3)

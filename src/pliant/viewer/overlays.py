@@ -10,11 +10,11 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.solution import ContactState
+from pliant.systems.mujoco_pulls import Arrows, PullReader
 from pliant.viewer import colours
 from pliant.viewer.bodies import moving
 from pliant.viewer.layers import ArrowLayer, Layer
 from pliant.viewer.moment import AREA, ELEMENT, FORCE, GEOM1, GEOM2, NORMAL, PLACE, STATE, Moment
-from pliant.viewer.pulls import Arrows, draw_pulls
 from pliant.viewer.scale import Scale, round_up
 from pliant.viewer.shapes import ball, cone, plate, turned_to
 
@@ -32,11 +32,11 @@ ROOM: Final = 0.35  # of the size of the scene, that the longest arrow takes
 
 
 class Overlays:
-    """The layers of a scene, and their scales. """
+    """The layers of a scene, and their scales."""
 
     def __init__(self, server: Any, model: Any, size: float, *, show: Iterable[str] = ()) -> None:
         """size: of what there is to see [m]."""
-        self._model = model
+        self.reader = PullReader(model)
         self._fixed = ~moving(model)
         self.force, self.torque = Scale("N", ROOM * size), Scale("N m", ROOM * size)
         self.most_pressure = 0.0  # [Pa], where the colours end
@@ -59,7 +59,7 @@ class Overlays:
         drawn = {kind for kind in KINDS if all_of_them or self.nodes[kind].visible}
         rows = self._on_movers(moment.rows)
         arrows = _resultants(rows)
-        pulls, torques = draw_pulls(self._model, data, moment.pulls or {}) if "pulls" in drawn else NO_PULLS
+        pulls, torques = self.reader.arrows(data, moment.pulls or {}) if "pulls" in drawn else NO_PULLS
         self.force.see(max(_longest(arrows[:, FORCE]), _longest(pulls.vector)))
         self.torque.see(_longest(torques.vector))
         if "contacts" in drawn:
@@ -124,8 +124,9 @@ class Overlays:
         if most > self.most_pressure or most < 0.2 * self.most_pressure:
             self.most_pressure = round_up(most) if most else self.most_pressure
         side = np.sqrt(rows[:, AREA])[:, None]
+        above = rows[:, PLACE] + 0.3 * self._radius * rows[:, NORMAL]  # out of the ground that it lies on
         self._plates.show(
-            rows[:, PLACE], turned_to(rows[:, NORMAL]), np.hstack([side, side, side]),
+            above, turned_to(rows[:, NORMAL]), np.hstack([side, side, side]),
             colours.pressure_colours(pressure, self.most_pressure),
         )  # fmt: skip
 

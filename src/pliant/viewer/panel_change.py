@@ -59,7 +59,9 @@ class ChangeTab:
 
         wrong = self._view.do(change)
         words = "everything" if key == EVERYTHING else key
-        self._say(wrong or f"from t = {simulation.time:.4g} s: {simulation.solver}, {words} {in_words(modulus)}", bool(wrong))
+        self._say(
+            wrong or f"from t = {simulation.time:.4g} s: {simulation.solver}, {words} {in_words(modulus)}", bool(wrong)
+        )
 
     def _say(self, text: str, wrong: bool) -> None:
         colour = "#c0392b" if wrong else "inherit"

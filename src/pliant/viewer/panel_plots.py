@@ -40,19 +40,19 @@ class PlotsTab:
         if len(curves.time) < 2 or ends == self._last:
             return
         self._last = ends
-        energy = [curves.energy.get(name, np.full(len(curves.time), np.nan)) for name in ROW]
-        self._draw("force", curves.time, [curves.force])
-        self._draw("deepest", curves.time, [curves.deepest])
-        self._draw("energy", curves.time, energy)
-        self._draw("residual", curves.time, [curves.residual])
-        self._draw("iterations", curves.time, [curves.iterations])
+        for name in ("force", "deepest", "residual", "iterations"):
+            self._draw(name, curves.time, [getattr(curves, name)])
+        self._plots["energy"].visible = bool(curves.energy)
+        if curves.energy:
+            self._draw("energy", curves.time, [curves.energy.get(name, curves.energy["total"]) for name in ROW])
 
     def _draw(self, name: str, time: Array, lines: list[Array]) -> None:
-        """The lines, and a dot where the time is now."""
-        now = np.full(len(time), np.nan)
+        """The lines, and a needle where the time is now."""
         k = int(np.argmin(np.abs(time - self._view.source.time)))
-        now[k] = lines[-1][k]
-        self._plots[name].data = tuple(np.asarray(part, np.float64) for part in (time, *lines, now))
+        columns = [np.insert(part, [k, k + 1], part[k]) for part in (time, *lines)]  # thrice, for a straight needle
+        needle = np.zeros(len(columns[0]))
+        needle[k + 1] = 1.0
+        self._plots[name].data = tuple(np.asarray(part, np.float64) for part in (*columns, needle))
 
     def _plot(self, title: str, labels: tuple[str, ...], *, logarithmic: bool = False) -> Any:
         colours = COLOURS if len(labels) > 1 else COLOURS[:1]
@@ -61,11 +61,11 @@ class PlotsTab:
             {"label": label, "stroke": colour, "width": 1.5, "points": {"show": False}}
             for label, colour in zip(labels, colours, strict=True)
         ]
-        series += [{"label": "now", "stroke": "#d00000", "points": {"show": True, "size": 7, "fill": "#d00000"}}]
-        scales: dict[str, Any] = {"x": {"time": False, "auto": True}, "y": {"auto": True}}
+        series += [{"label": "now", "scale": "now", "stroke": "#c0392b", "width": 1, "points": {"show": False}}]
+        scales: dict[str, Any] = {"x": {"time": False, "auto": True}, "y": {"auto": True}, "now": {"range": (0.0, 1.0)}}
         if logarithmic:
             scales["y"] = {"auto": True, "distr": 3, "log": 10}
-        nothing = tuple(np.array([0.0, 1.0]) if k == 0 else np.full(2, np.nan) for k in range(len(series)))
+        nothing = tuple(np.array([0.0, 1.0]) if k == 0 else np.ones(2) for k in range(len(series)))
         return self._gui.add_uplot(
             nothing, tuple(series), title=title, scales=scales, legend={"show": False}, height=HEIGHT,
             axes=({"size": 30}, {"size": 60}),

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.viewer.moment import Moment
 from pliant.viewer.overlays import KINDS
-from pliant.viewer.pulls import in_words
-from pliant.viewer.scale import in_words as number_in_words
+from pliant.viewer.scale import in_words
 
 if TYPE_CHECKING:
     from pliant.viewer.view import View
@@ -20,16 +19,16 @@ LISTED = 12  # limits and equalities by name
 class ShowTab:
     def __init__(self, view: View) -> None:
         self._view, gui = view, view.server.gui
-        veil = gui.add_checkbox("See-through bodies", view.bodies.veiled, hint="what is inside can be seen")
+        veil = gui.add_checkbox("See through", view.bodies.veiled, hint="what is inside can be seen")
         veil.on_update(lambda _: view.do(partial(view.bodies.see_through, veil.value)))
         self._boxes, self._legends = {}, {}
         for kind, title in KINDS.items():
             self._boxes[kind] = gui.add_checkbox(title, view.overlays.nodes[kind].visible)
             self._boxes[kind].on_update(partial(self._switch, kind))
             self._legends[kind] = gui.add_html("", visible=view.overlays.nodes[kind].visible)
-        self._auto = gui.add_checkbox("Choose the scale of forces", True, hint="else it stays as it is")
+        self._auto = gui.add_checkbox("Scale itself", True, hint="else it stays as it is")
         self._auto.on_update(lambda _: self._set_scale())
-        self._scale = gui.add_text("1 m of arrow is [N]", "1", disabled=True, hint="press Enter")
+        self._scale = gui.add_text("1 m is [N]", "1", disabled=True, hint="press Enter")
         self._scale.on_update(lambda event: None if event.client is None else self._set_scale())
 
     def tell(self, moment: Moment) -> None:
@@ -39,14 +38,14 @@ class ShowTab:
             content = f'<div style="{STYLE}">{text}</div>'
             if self._legends[kind].content != content:
                 self._legends[kind].content = content
-        now = number_in_words(self._view.overlays.force.per_metre)
+        now = in_words(self._view.overlays.force.per_metre)
         if self._auto.value and self._scale.value != now:
             self._scale.value = now
 
     def _pulls(self, moment: Moment) -> str:
         if moment.pulls is None:
             return "<div>this run has not kept them</div>"
-        lines = [in_words(self._view.source.model, label, numbers) for label, numbers in moment.pulls.items()]
+        lines = [self._view.overlays.reader.words(label, numbers) for label, numbers in moment.pulls.items()]
         more = [f"and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
         return "".join(f"<div>{line}</div>" for line in lines[:LISTED] + more)
 

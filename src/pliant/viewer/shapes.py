@@ -17,7 +17,9 @@ def ball() -> Mesh:
     corners /= np.linalg.norm(corners[0])
     near = np.linalg.norm(corners[:, None] - corners, axis=2) < 1.1
     n = len(corners)
-    faces = [(i, j, k) for i in range(n) for j in range(i) for k in range(j) if near[i, j] and near[j, k] and near[i, k]]
+    faces = [
+        (i, j, k) for i in range(n) for j in range(i) for k in range(j) if near[i, j] and near[j, k] and near[i, k]
+    ]
     for _ in range(2):
         corners, faces = _divided(corners, faces)
     return corners, _outward(corners, np.array(faces))

@@ -19,12 +19,12 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver, mj_forward, mj_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import Substance, checked, model_materials, names
+from pliant.systems.mujoco_friction import PairFriction, sliding
+from pliant.systems.mujoco_laws import Laws, Substance, checked, model_materials, names
+from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_stats import WORST, stats
-from pliant.viewer.friction import PairFriction
 from pliant.viewer.history import Curves, History, Pair
 from pliant.viewer.moment import Moment, energy_of, pairs_of, place_bodies
-from pliant.viewer.pulls import read_pulls
 
 EVERYTHING: Final = "geom:*"
 NOTHING: Final = np.zeros((0, len(COLUMNS)))
@@ -39,7 +39,7 @@ class Simulation:
         self.model, self.solver = model, checked_solver(solver)
         self.materials = {**model_materials(model), **checked(materials)}
         self.data, self.shown = mujoco().MjData(model), mujoco().MjData(model)
-        self._friction = PairFriction(model, self.materials)
+        self._pulls, self._friction = PullReader(model), self._mixed(self.materials)
         # what cannot be stepped is refused before there is anything to look at
         mj_forward(model, self.data, materials=self._named, solver=self.solver)
         self._seen = stats(self.data).totals.copy()
@@ -109,7 +109,7 @@ class Simulation:
         rows = contact_rows(self.model, self.data, self.data.qvel) if self._stepped else NOTHING
         moment = Moment(
             self.time, rows, self._friction.of(pairs_of(rows)),
-            read_pulls(self.model, self.data) if self._stepped else {},
+            self._pulls.read(self.data) if self._stepped else {},
             None if worst is None else list(Status)[worst], residual,
             float(added[len(Status)] / max(counts.sum(), 1.0)), energy_of(self.model, self.shown),
         )  # fmt: skip
@@ -142,12 +142,15 @@ class Simulation:
             changes: dict[str, Any] = {} if modulus is None else {"youngs_modulus": modulus}
             new = dataclasses.replace(old, **changes, **({} if friction is None else {"friction": friction}))
         materials = {**self.choices(), key: new}
-        self._friction = PairFriction(self.model, materials)  # checks them, too
+        self._friction = self._mixed(materials)  # checks them, too
         self.materials = materials
 
     @property
     def _named(self) -> Mapping[str, Substance] | None:
         return self.materials or None
+
+    def _mixed(self, materials: Mapping[str, Substance]) -> PairFriction:
+        return PairFriction(self.model, sliding(self.model, Laws(self.model, materials, "materials").friction))
 
     def _place(self) -> None:
         d, s = self.data, self.shown

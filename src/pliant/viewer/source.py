@@ -1,4 +1,4 @@
-"""What a view shows: a simulation that goes on, or a run that is played back."""
+"""What a view shows: a simulation, or a run that is played back."""
 
 from __future__ import annotations
 

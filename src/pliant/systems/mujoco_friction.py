@@ -1,4 +1,4 @@
-"""Coefficients of friction of pairs of geoms, as MuJoCo mixes them, with what the materials say."""
+"""Coefficients of friction of pairs of geoms, as MuJoCo mixes them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 
 from pliant.inputs import Array, Ints
-from pliant.systems.mujoco_laws import Laws, Substance
+
+
+def sliding(model: Any, own: Mapping[int, float]) -> Array:
+    """(ngeom,), with those that materials have of their own."""
+    friction = np.array(model.geom_friction[:, 0])
+    for geom, value in own.items():
+        friction[geom] = value
+    return friction
 
 
 class PairFriction:
     """Of sliding; the larger one where the two directions differ."""
 
-    def __init__(self, model: Any, materials: Mapping[str, Substance] | None) -> None:
-        self._geom = model.geom_friction[:, 0].copy()
-        for geom, own in Laws(model, materials, "materials").friction.items():
-            self._geom[geom] = own
-        self._priority, self._rows = model.geom_priority.copy(), model.geom_condim.copy()
-        self._named = {
-            frozenset((int(a), int(b))): (float(mu[:2].max()) if dim > 1 else 0.0)
-            for a, b, mu, dim in zip(
-                model.pair_geom1, model.pair_geom2, model.pair_friction, model.pair_dim, strict=True
-            )
-        }
+    def __init__(self, model: Any, friction: Array) -> None:
+        """friction: (ngeom,)."""
+        self._geom, self._priority, self._rows = friction, model.geom_priority.copy(), model.geom_condim.copy()
+        pairs = zip(model.pair_geom1, model.pair_geom2, model.pair_friction, model.pair_dim, strict=True)
+        self._named = {frozenset((int(a), int(b))): float(mu[:2].max()) if dim > 1 else 0.0 for a, b, mu, dim in pairs}
 
     def of(self, pairs: Ints) -> Array:
         """(n,), of pairs (n, 2) of geoms."""

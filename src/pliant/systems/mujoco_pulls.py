@@ -9,7 +9,7 @@ joint                force or torque on the first joint, along or about its axis
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import EQUALITY, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_laws import names
 
+KINDS: Final = ("joint", "tendon", "equality")
 Pulls = dict[str, Array]  # "joint:knee", "equality:loop", "tendon:rope" and their numbers
 
 
@@ -28,59 +29,70 @@ class Arrows(NamedTuple):
     vector: Array
 
 
-def read_pulls(model: Any, data: Any) -> Pulls:
-    """Of the rows and forces that the last step left in data; those that push alone."""
-    found: Pulls = {}
-    acts = np.asarray(data.efc_force) != 0.0
-    kind, which = np.asarray(data.efc_type), np.asarray(data.efc_id)
-    limits = acts & (kind == LIMIT_JOINT)
-    if limits.any():
-        force, label = _generalized(model, data, limits), names(model, "joint")
+class PullReader:
+    """Of a model, whose names are looked up once."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._names = {kind: [name or f"#{i}" for i, name in enumerate(names(model, kind))] for kind in KINDS}
+        self._place = {kind: {name: i for i, name in enumerate(known)} for kind, known in self._names.items()}
+
+    def read(self, data: Any) -> Pulls:
+        """Of the rows and forces that the last step left in data; those that push alone."""
+        found: Pulls = {}
+        kind = np.asarray(data.efc_type)
+        wanted = (kind == LIMIT_JOINT) | (kind == LIMIT_TENDON) | (kind == EQUALITY)
+        acts = wanted & (np.asarray(data.efc_force) != 0.0)
+        if not acts.any():
+            return found
+        model, which = self._model, np.asarray(data.efc_id)
+        limits = acts & (kind == LIMIT_JOINT)
+        force = _generalized(model, data, limits)
         for j in np.unique(which[limits]):
-            found[_key("joint", label, j)] = force[_dofs(model, int(j))]
-    for i in np.flatnonzero(acts & (kind == LIMIT_TENDON)):
-        found[_key("tendon", names(model, "tendon"), which[i])] = -np.array([data.efc_force[i]])
-    for e in np.unique(which[acts & (kind == EQUALITY)]):
-        rows = np.flatnonzero((kind == EQUALITY) & (which == e))
-        found[_key("equality", names(model, "equality"), e)] = _equality(model, data, int(e), rows)
-    return found
+            found[f"joint:{self._names['joint'][j]}"] = force[_dofs(model, int(j))]
+        for i in np.flatnonzero(acts & (kind == LIMIT_TENDON)):
+            found[f"tendon:{self._names['tendon'][which[i]]}"] = np.array([data.efc_force[i]])
+        for e in np.unique(which[acts & (kind == EQUALITY)]):
+            rows = np.flatnonzero((kind == EQUALITY) & (which == e))
+            found[f"equality:{self._names['equality'][e]}"] = _equality(model, data, int(e), rows)
+        return found
 
+    def arrows(self, data: Any, pulls: Pulls) -> tuple[Arrows, Arrows]:
+        """Forces [N] and torques [N m] to be drawn, where data has the bodies now; tendons are only told."""
+        model = self._model
+        forces: list[tuple[Array, Array]] = []
+        torques: list[tuple[Array, Array]] = []
+        for label, numbers in pulls.items():
+            joint, equality = self._what(label)
+            if joint is not None:
+                _along_joint(model, data, joint, numbers, forces, torques)
+            elif equality is not None:
+                place = _anchor(model, data, equality)
+                forces.append((place, numbers[:3]))
+                torques += [(place, numbers[3:6])] if len(numbers) > 3 else []
+        return _arrows(forces), _arrows(torques)
 
-def draw_pulls(model: Any, data: Any, pulls: Pulls) -> tuple[Arrows, Arrows]:
-    """Forces [N] and torques [N m] to be drawn, where data has the bodies now; tendons are only told."""
-    forces: list[tuple[Array, Array]] = []
-    torques: list[tuple[Array, Array]] = []
-    known = {kind: names(model, kind) for kind in ("joint", "equality")}
-    for label, numbers in pulls.items():
-        kind, _, name = label.partition(":")
-        if kind not in known:
-            continue
-        i = int(name[1:]) if name.startswith("#") else known[kind].index(name)
-        if kind == "joint" or _type(model, i) == "JOINT":
-            _along_joint(model, data, i if kind == "joint" else int(model.eq_obj1id[i]), numbers, forces, torques)
-        elif _type(model, i) in ("CONNECT", "WELD"):
-            place = _anchor(model, data, i)
-            forces.append((place, numbers[:3]))
-            torques += [(place, numbers[3:6])] if len(numbers) > 3 else []
-    return _arrows(forces), _arrows(torques)
-
-
-def in_words(model: Any, label: str, numbers: Array) -> str:
-    """'joint:knee 3.2 N m'."""
-    kind, _, name = label.partition(":")
-    if kind == "tendon":
+    def words(self, label: str, numbers: Array) -> str:
+        """'joint:knee 3.2 N m'."""
+        joint, equality = self._what(label)
+        if joint is not None and self._model.jnt_type[joint] != mujoco().mjtJoint.mjJNT_SLIDE:
+            return f"{label} {np.linalg.norm(numbers):.4g} N m"
+        if equality is not None and len(numbers) > 3:
+            return f"{label} {np.linalg.norm(numbers[:3]):.4g} N, {np.linalg.norm(numbers[3:6]):.4g} N m"
         return f"{label} {np.linalg.norm(numbers):.4g} N"
-    i = int(name[1:]) if name.startswith("#") else names(model, kind).index(name)
-    joint = i if kind == "joint" else int(model.eq_obj1id[i]) if _type(model, i) == "JOINT" else None
-    if joint is not None:
-        unit = "N" if model.jnt_type[joint] == mujoco().mjtJoint.mjJNT_SLIDE else "N m"
-        return f"{label} {np.linalg.norm(numbers):.4g} {unit}"
-    twist = f", {np.linalg.norm(numbers[3:6]):.4g} N m" if len(numbers) > 3 else ""
-    return f"{label} {np.linalg.norm(numbers[:3]):.4g} N{twist}"
 
-
-def _key(kind: str, known: list[str], i: Any) -> str:
-    return f"{kind}:{known[int(i)] or f'#{int(i)}'}"
+    def _what(self, label: str) -> tuple[int | None, int | None]:
+        """(the joint along which it is, the connect or weld that it is); neither for tendons, and for names that the
+        model does not have."""
+        kind, _, name = label.partition(":")
+        i = self._place.get(kind, {}).get(name)
+        if i is None or kind == "tendon":
+            return None, None
+        if kind == "joint":
+            return i, None
+        if _type(self._model, i) == "JOINT":
+            return int(self._model.eq_obj1id[i]), None
+        return None, i if _type(self._model, i) in ("CONNECT", "WELD") else None
 
 
 def _type(model: Any, equality: int) -> str:
