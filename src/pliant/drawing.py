@@ -118,6 +118,11 @@ class Drawing:
         return poses
 
 
+def upright(point: Any) -> Array:
+    """(x, 0, y): a point of a plane whose y is up."""
+    return np.array([point[0], 0.0, point[1]])
+
+
 def _shape(kind: str, name: str, size: Any, colour: Colour, at: Any) -> Shape:
     if not (isinstance(name, str) and name):
         raise InputError(f"name must be a text, got {name!r}")

@@ -147,7 +147,7 @@ class Recorder:
         """The run as it is now."""
         if self.path is None:
             self._close(ended)
-            return Trajectory(self.parameters, partial(list, self._kept), ended=ended, scene=lambda: self.scene)
+            return Trajectory(self.parameters, partial(list, self._kept), ended=ended, scene=self.scene)
         if self._stored != (self.state.steps, ended) and not self._foreign:
             self._close(ended)
         return Trajectory.load(self.path)

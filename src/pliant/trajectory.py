@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
@@ -67,7 +68,7 @@ class Trajectory:
         chunks: Callable[[], Iterable[Chunk]],
         *,
         ended: str,
-        scene: Callable[[], Scene | None] = lambda: None,
+        scene: Scene | Callable[[], Scene | None] | None = None,
     ) -> None:
         self.parameters = parameters
         self.ended = ended
@@ -169,7 +170,7 @@ class Trajectory:
     @property
     def scene(self) -> Scene | None:
         """How the system looks, for `pliant.stage.Stage.of`; None where nobody said."""
-        return self._scene()
+        return self._scene() if callable(self._scene) else self._scene
 
     def poses_of(self, scene: Scene) -> Array:
         """(T+1, 7 shapes) where the shapes of a scene are: as its system says, or else as the file has it; nan where
@@ -190,13 +191,24 @@ class Trajectory:
         return cls(parameters, partial(read_chunks, path), ended=ended, scene=partial(read_scene, path))
 
     def _records(self) -> Iterator[Record]:
-        scene = self.scene
-        yield run_record(self.parameters, scene)
-        chunks = list(self._chunks())
+        yield run_record(self.parameters, self.scene)
+        chunks = self._posed()
         for i, chunk in enumerate(chunks):
-            if scene is not None and scene.place is not None:
-                chunk = chunk._replace(poses=scene.poses(chunk.time, chunk.q))
             yield chunk_record(chunk, {"ended": self.ended if i + 1 == len(chunks) else UNFINISHED}, {})
+
+    def _posed(self) -> list[Chunk]:
+        """The chunks with the poses of the shapes, for readers that have no system to ask."""
+        scene = self.scene
+        if scene is None or scene.place is None:
+            return list(self._chunks())
+        return [chunk._replace(poses=scene.poses(chunk.time, chunk.q)) for chunk in self._chunks()]
+
+    def __getstate__(self) -> dict[str, Any]:
+        scene = None if callable(self._scene) else self._scene
+        if scene is None or scene.place is None:
+            return self.__dict__
+        # the system's function may be one that another process cannot have
+        return {**self.__dict__, "_chunks": partial(list, self._posed()), "_scene": replace(scene, place=None)}
 
     def _joined(self, name: str) -> Array:
         return np.concatenate([getattr(chunk, name) for chunk in self._chunks()])

@@ -145,7 +145,7 @@ def claiming(folder: Path) -> list[Path]:
     many = {
         **chunk.arrays, "time": np.zeros(n), "q": np.zeros((n, 0)), "v": np.zeros((n, 0)), "stats": np.zeros((n, 7)),
         "layout": np.zeros(n, np.int64), "force": np.zeros(0), "touches": np.zeros(n, np.int64),
-        "touch": chunk.arrays["touch"][:0],
+        "touch": chunk.arrays["touch"][:0], "poses": np.zeros((n, 0)),
     }  # fmt: skip
     none_of_all = record.Record({**chunk.header, "layouts": [[["", 0, 1]] * 50_000]}, many)
     record.write(folder / "run many", [start, none_of_all])

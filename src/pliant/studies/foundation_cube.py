@@ -14,11 +14,12 @@ coordinates of size s. With z from the start, and R - 1 from the quaternion, hei
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant.constraints import Unilateral
+from pliant.drawing import Drawing, Shape
 from pliant.gyroscope import gyroscopic_torque
 from pliant.inputs import Array
 from pliant.laws import Law
@@ -98,6 +99,20 @@ class Cube:
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """The centre by h v, the quaternion by exp(h omega)."""
         return np.concatenate([q[:3] + step * v[:3], turned(q[3:], step * v[3:])])
+
+    def draw(self) -> Drawing:
+        """The cube on the floor, and the load as a ball that runs about its top. Indentations are drawn as they are."""
+        shapes = [
+            Shape.ground(),
+            Shape.box("cube", (SIDE, SIDE, SIDE), colour="sky"),
+            Shape.sphere("load", 0.05 * SIDE, colour="vermillion"),
+        ]
+
+        def place(time: float, q: Array) -> dict[str, Any]:
+            centre, R = q[:3] + np.array([0.0, 0.0, 0.5 * SIDE]), np.eye(3) + turning(q[3:])
+            return {"cube": (centre, R), "load": centre + R @ load_point(time)}
+
+        return Drawing(shapes, place)
 
 
 def places(elements: int) -> Array:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints import Bilateral
+from pliant.drawing import Drawing, Shape, upright
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -61,6 +62,18 @@ class FourBar:
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
         """[J], heights from the pivots."""
         return {"kinetic": float(0.5 * v @ (self.mass * v)), "gravitational": float(-self.weight @ q)}
+
+    def draw(self) -> Drawing:
+        """The bars and their pivots, y up."""
+        pivots = [Shape.sphere(f"pivot {i}", 0.07, colour="black", at=upright(p)) for i, p in enumerate(PIVOTS)]
+        colours = {"crank": "vermillion", "coupler": "grey", "rocker": "blue"}
+        bars = [Shape.line(name, 0.04, colour=colour) for name, colour in colours.items()]
+
+        def place(time: float, q: Array) -> dict[str, tuple[Array, Array]]:
+            ends = [[upright(_end(q, np.zeros(9), bar, s)[0]) for s in (-1, 1)] for bar in range(len(LENGTHS))]
+            return {name: (one, two) for name, (one, two) in zip(colours, ends, strict=True)}
+
+        return Drawing([*pivots, *bars], place)
 
     def _joint(self, q: Array, v: Array, one: tuple[int, int], other: tuple[int | None, int]) -> Any:
         """(phi, G, Gdot v)."""

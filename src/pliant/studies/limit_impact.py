@@ -11,11 +11,12 @@ n = ceil((pi + atan(z s))/atan(z)) - 1 steps at the speed Im(c0/(1 + i z)^n), ab
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.constraints import Unilateral
+from pliant.drawing import Drawing, Shape
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -42,6 +43,17 @@ class Limited:
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """theta + h theta'."""
         return q + step * v
+
+    def draw(self) -> Drawing:
+        """The bob on its rod, and the stop that it meets at the lowest point."""
+        stop = Shape.box("stop", (0.06, 0.3, 0.3), colour="grey", at=(-0.12, 0.0, -LENGTH))
+        shapes = [stop, Shape.line("rod", 0.015), Shape.sphere("bob", 0.09)]
+
+        def place(time: float, q: Array) -> dict[str, Any]:
+            bob = LENGTH * np.array([np.sin(q[0]), 0.0, -np.cos(q[0])])
+            return {"bob": bob, "rod": (np.zeros(3), bob)}
+
+        return Drawing(shapes, place)
 
 
 class Impact(NamedTuple):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.constraints import Bilateral
+from pliant.drawing import Drawing, Shape, upright
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -58,6 +59,12 @@ class Pendulum:
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
         """[J], heights from the joint."""
         return {"kinetic": float(0.5 * v @ (self.mass * v)), "gravitational": float(MASS * GRAVITY * q[1])}
+
+    def draw(self) -> Drawing:
+        """The bob on its rod, y up."""
+        pivot = np.zeros(3)
+        shapes = [Shape.sphere("pivot", 0.03, colour="black"), Shape.line("rod", 0.015), Shape.sphere("bob", 0.09)]
+        return Drawing(shapes, lambda time, q: {"bob": upright(q[:2]), "rod": (pivot, upright(q[:2]))})
 
     def _phi(self, q: Array) -> Array:
         return q[:2] - LENGTH * np.array([np.cos(q[2]), np.sin(q[2])])

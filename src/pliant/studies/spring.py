@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints import Bilateral
+from pliant.drawing import Drawing, Shape
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -55,6 +56,21 @@ class Mass:
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """x + h v."""
         return q + step * v
+
+    def draw(self) -> Drawing:
+        """The mass beside the wall that the spring holds it from, 2 m away."""
+        wall = np.array([-2.0, 0.0, 0.0])
+        shapes = [
+            Shape.box("wall", (0.1, 1.0, 1.0), colour="grey", at=wall),
+            Shape.spring("spring", 0.15, turns=10),
+            Shape.box("mass", (0.4, 0.4, 0.4)),
+        ]
+
+        def place(time: float, q: Array) -> dict[str, Any]:
+            x = np.array([q[0], 0.0, 0.0])
+            return {"mass": x, "spring": (wall, x - [0.2, 0.0, 0.0])}
+
+        return Drawing(shapes, place)
 
 
 def iteration_matrix(scheme: str, h: float, k: float, b: float) -> Array:
