@@ -24,8 +24,8 @@ from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import model_materials, names
-from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_profile import Profile
+from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem

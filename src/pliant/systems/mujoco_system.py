@@ -54,6 +54,7 @@ class MujocoSystem:
         self._aside = mujoco().MjData(model)  # to look at other states
         self._kinds: list[str] = []
         self._step: Assembled | None = None  # of the problem that was asked for last
+        self.materials, self.compliance = materials, compliance
         self.stepper = Stepper(model, materials, compliance)
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 

@@ -39,7 +39,7 @@ class Overlays:
         self.reader = PullReader(model)
         self._fixed = ~moving(model)
         self.force, self.torque = Scale("N", ROOM * size), Scale("N m", ROOM * size)
-        self.most_pressure = 0.0  # [Pa], where the colours end
+        self.most_pressure, self._follows_pressure = 0.0, True  # [Pa], where the colours end
         self._radius, width = 0.009 * size, 0.008 * size
         self._root = server.scene.add_frame(ROOT, show_axes=False)
         wanted = check_kinds(show)
@@ -73,6 +73,20 @@ class Overlays:
         if "pulls" in drawn:
             self._pulls.show(pulls.place, pulls.vector / self.force.per_metre)
             self._torques.show(torques.place, torques.vector / self.torque.per_metre)
+
+    def survey(self, moments: Iterable[tuple[Moment, Any]]) -> None:
+        """Choose the scales for a whole run, and leave them: arrows of two times can then be compared. The largest few
+        do not count, which are those of impacts."""
+        forces, torques, pressures = [], [], []
+        for moment, data in moments:
+            pulls, turns = self.reader.arrows(data, moment.pulls or {})
+            forces.append(max(_longest(_resultants(moment.rows)[:, FORCE]), _longest(pulls.vector)))
+            torques.append(_longest(turns.vector))
+            pressures.append(float(_pressure(moment.rows)[1].max(initial=0.0)))
+        self.force.see(_usual(forces))
+        self.torque.see(_usual(torques))
+        self.force.automatic = self.torque.automatic = self._follows_pressure = False
+        self.most_pressure = round_up(_usual(pressures)) if any(pressures) else 0.0
 
     def move(self, offset: Any) -> None:
         """Where the bodies are drawn, when the camera follows one of them."""
@@ -118,11 +132,10 @@ class Overlays:
         )  # fmt: skip
 
     def _draw_pressure(self, rows: Array) -> None:
-        rows = rows[rows[:, ELEMENT] >= 0.0]
-        pressure = np.einsum("ni,ni->n", rows[:, NORMAL], rows[:, FORCE]) / rows[:, AREA]
+        rows, pressure = _pressure(rows)
         most = float(pressure.max(initial=0.0))
-        if most > self.most_pressure or most < 0.2 * self.most_pressure:
-            self.most_pressure = round_up(most) if most else self.most_pressure
+        if self._follows_pressure and most and not 0.2 * self.most_pressure <= most <= self.most_pressure:
+            self.most_pressure = round_up(most)
         side = np.sqrt(rows[:, AREA])[:, None]
         above = rows[:, PLACE] + 0.3 * self._radius * rows[:, NORMAL]  # out of the ground that it lies on
         self._plates.show(
@@ -152,6 +165,18 @@ def _resultants(rows: Array) -> Array:
         one[0, PLACE] = np.average(part[:, PLACE], axis=0, weights=weight) if weight.any() else part[0, PLACE]
         found.append(one)
     return np.concatenate(found)
+
+
+def _pressure(rows: Array) -> tuple[Array, Array]:
+    """Rows of elements, and the pressure on them [Pa]."""
+    rows = rows[rows[:, ELEMENT] >= 0.0]
+    return rows, np.einsum("ni,ni->n", rows[:, NORMAL], rows[:, FORCE]) / rows[:, AREA]
+
+
+def _usual(values: list[float]) -> float:
+    """The largest but for a few; of those that are not 0."""
+    there = [value for value in values if value > 0.0]
+    return float(np.percentile(there, 95.0)) if there else 0.0
 
 
 def _longest(vectors: Array) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pliant.laws import Law
 from pliant.solvers import Convex, Coulomb
@@ -13,7 +12,7 @@ from pliant.viewer.simulation import EVERYTHING, Simulation, stiffness_of
 if TYPE_CHECKING:
     from pliant.viewer.view import View
 
-SOLVERS: Final = {"Coulomb": Coulomb, "Convex": Convex}
+SOLVERS: Final[dict[str, type[Coulomb] | type[Convex]]] = {"Coulomb": Coulomb, "Convex": Convex}
 LATER: Final = "as the model has it"
 
 
@@ -50,20 +49,15 @@ class ChangeTab:
             self._say(str(error), wrong=True)
             return
         chosen = SOLVERS[self._solver.value]
-
-        def change() -> None:
-            simulation.set_step(1e-3 * step)
-            if not isinstance(simulation.solver, chosen):
-                simulation.solver = chosen()
-            simulation.change(key, modulus=modulus, friction=friction)
-
-        wrong = self._view.do(change)
-        words = "everything" if key == EVERYTHING else key
-        self._say(
-            wrong or f"from t = {simulation.time:.4g} s: {simulation.solver}, {words} {in_words(modulus)}", bool(wrong)
+        solver = simulation.solver if type(simulation.solver) is chosen else chosen()
+        wrong = self._view.do(
+            lambda: simulation.change(key, modulus=modulus, friction=friction, step=1e-3 * step, solver=solver)
         )
+        words = "everything" if key == EVERYTHING else key
+        done = f"from t = {simulation.time:.4g} s: {self._solver.value}, {words} with {in_words(modulus)}"
+        self._say(wrong or done, wrong=bool(wrong))
 
-    def _say(self, text: str, wrong: bool) -> None:
+    def _say(self, text: str, *, wrong: bool) -> None:
         colour = "#c0392b" if wrong else "inherit"
         self._said.content = f'<div style="font-size:0.85em;padding:0.2em 0.8em;color:{colour}">{text}</div>'
 

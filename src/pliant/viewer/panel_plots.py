@@ -56,7 +56,7 @@ class PlotsTab:
 
     def _plot(self, title: str, labels: tuple[str, ...], *, logarithmic: bool = False) -> Any:
         colours = COLOURS if len(labels) > 1 else COLOURS[:1]
-        series = [{"label": "t [s]"}]
+        series: list[dict[str, Any]] = [{"label": "t [s]"}]
         series += [
             {"label": label, "stroke": colour, "width": 1.5, "points": {"show": False}}
             for label, colour in zip(labels, colours, strict=True)

@@ -75,13 +75,13 @@ def _slider(view: View, run: Playback) -> Any:
         "Time [s]", first, max(last, first + 1e-9), run.pace, first, disabled=last <= first
     )
 
-    @slider.on_update
-    def _(event: Any) -> None:
+    def seek(event: Any) -> None:
         if event.client is not None:  # not we ourselves
             with view.lock:
                 view.paused = True
                 view.do(lambda: run.seek(slider.value))
 
+    slider.on_update(seek)
     return slider
 
 

@@ -26,9 +26,11 @@ class ShowTab:
             self._boxes[kind] = gui.add_checkbox(title, view.overlays.nodes[kind].visible)
             self._boxes[kind].on_update(partial(self._switch, kind))
             self._legends[kind] = gui.add_html("", visible=view.overlays.nodes[kind].visible)
-        self._auto = gui.add_checkbox("Scale itself", True, hint="else it stays as it is")
+        self._auto = gui.add_checkbox("Scale itself", view.overlays.force.automatic, hint="else it stays as it is")
         self._auto.on_update(lambda _: self._set_scale())
-        self._scale = gui.add_text("1 m is [N]", "1", disabled=True, hint="press Enter")
+        self._scale = gui.add_text(
+            "1 m is [N]", in_words(view.overlays.force.per_metre), disabled=self._auto.value, hint="press Enter"
+        )
         self._scale.on_update(lambda event: None if event.client is None else self._set_scale())
 
     def tell(self, moment: Moment) -> None:

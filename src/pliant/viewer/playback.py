@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +54,19 @@ class Playback:
         return self._pairs
 
     @property
+    def title(self) -> str:
+        """What was simulated."""
+        return Path(str(self._run.parameters.get("model") or "A run of pliant")).name
+
+    @property
+    def told(self) -> str:
+        """How, in a line."""
+        known = self._run.parameters
+        step, solver = known.get("step"), str(known.get("solver", "")).partition("(")[0]
+        parts = [f"{self.times[-1] - self.times[0]:.4g} s", f"steps of {1e3 * step:g} ms" if step else "", solver]
+        return ", ".join(filter(None, parts))
+
+    @property
     def ended(self) -> bool:
         return self.k + 1 == len(self.times)
 
@@ -90,6 +104,15 @@ class Playback:
             STATUSES[int(self._stats["status"][k])] if k else None, float(self._stats["residual"][k]),
             float(self._stats["iterations"][k]) / self._every, self._energy_at(k),
         )  # fmt: skip
+
+    def survey(self, samples: Iterable[int]) -> Iterator[tuple[Moment, Any]]:
+        """These samples one after the other, with the bodies placed; then back to where it was."""
+        here = self.k
+        for k in samples:
+            self.show(int(k))
+            yield self.look(), self.shown
+        self.show(here)
+        self.look()
 
     def curves(self, pair: Pair | None) -> Curves:
         """All of the run; of many samples the worst of those that make a point."""

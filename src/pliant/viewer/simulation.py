@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -34,14 +35,23 @@ class Simulation:
     """model, data: what is stepped. shown: the same, with bodies placed where the step has led them."""
 
     def __init__(
-        self, model: Any, *, materials: Mapping[str, Substance] | None = None, solver: Formulation | None = None
+        self,
+        model: Any,
+        *,
+        materials: Mapping[str, Substance] | None = None,
+        solver: Formulation | None = None,
+        compliance: str = "materials",
+        start: Any = None,
     ) -> None:
-        self.model, self.solver = model, checked_solver(solver)
+        """materials, solver, compliance: as of `mj_step`. start: a mujoco.MjData to begin from, and to come back to."""
+        self.model, self.solver, self._compliance = model, checked_solver(solver), compliance
         self.materials = {**model_materials(model), **checked(materials)}
         self.data, self.shown = mujoco().MjData(model), mujoco().MjData(model)
         self._pulls, self._friction = PullReader(model), self._mixed(self.materials)
+        self._start = mujoco().MjData(model) if start is None else copy.copy(start)
+        mujoco().mj_copyData(self.data, model, self._start)
         # what cannot be stepped is refused before there is anything to look at
-        mj_forward(model, self.data, materials=self._named, solver=self.solver)
+        self._forward()
         self._seen = stats(self.data).totals.copy()
         self._stepped, self._worst, self._owed = False, 0.0, 0.0
         self._history = History()
@@ -84,17 +94,17 @@ class Simulation:
         totals = stats(self.data).totals
         for _ in range(count):
             totals[WORST] = 0.0
-            mj_step(self.model, self.data, materials=self._named, solver=self.solver)
+            mj_step(self.model, self.data, **self._how)
             self._stepped, self._worst = True, max(self._worst, float(totals[WORST]))
 
     def reset(self, key: int | None = None) -> None:
         """To the start, or to a key frame of this number."""
         mj = mujoco()
         if key is None:
-            mj.mj_resetData(self.model, self.data)
+            mj.mj_copyData(self.data, self.model, self._start)
         else:
             mj.mj_resetDataKeyframe(self.model, self.data, key)
-        mj_forward(self.model, self.data, materials=self._named, solver=self.solver)
+        self._forward()
         self._stepped, self._seen = False, stats(self.data).totals.copy()
         self._history.clear()
 
@@ -121,42 +131,52 @@ class Simulation:
         """What there is to plot, of the last moments that were looked at."""
         return self._history.curves(pair)
 
-    def set_step(self, seconds: float) -> None:
-        if not (math.isfinite(seconds) and seconds > 0.0):
-            raise InputError(f"the step must be a positive number of seconds, got {seconds:g}")
-        self.model.opt.timestep = seconds
-
     def choices(self) -> dict[str, Substance]:
         """Materials that can be changed; that of everything where none is named."""
         return dict(self.materials) if self.materials else {EVERYTHING: DEFAULT_MATERIAL}
 
-    def change(self, key: str, *, modulus: float | None = None, friction: float | None = None) -> None:
-        """Another modulus [Pa] (of a Law: stiffness [N/m]), another coefficient of friction, from the next step on."""
-        old = self.choices()[key]
-        new: Substance
-        if isinstance(old, Law):
-            new = old if modulus is None else Law(
-                modulus, old.damping, exponent=old.exponent, dissipation=old.dissipation
-            )  # fmt: skip
-        else:
-            changes: dict[str, Any] = {} if modulus is None else {"youngs_modulus": modulus}
-            new = dataclasses.replace(old, **changes, **({} if friction is None else {"friction": friction}))
-        materials = {**self.choices(), key: new}
-        self._friction = self._mixed(materials)  # checks them, too
-        self.materials = materials
+    def change(
+        self,
+        key: str,
+        *,
+        modulus: float | None = None,
+        friction: float | None = None,
+        step: float | None = None,
+        solver: Formulation | None = None,
+    ) -> None:
+        """From the next step on: another modulus [Pa] (of a Law: stiffness [N/m]) and coefficient of friction of a
+        material of `choices`, another step [s], another solver. All or nothing."""
+        if step is not None and not (math.isfinite(step) and step > 0.0):
+            raise InputError(f"the step must be a positive number of seconds, got {step:g}")
+        materials = {**self.choices(), key: _changed(self.choices()[key], modulus, friction)}
+        mixed = self._mixed(materials)  # checks them, too
+        self.solver = checked_solver(solver or self.solver)
+        self.materials, self._friction = materials, mixed
+        self.model.opt.timestep = self.step_size if step is None else step
 
     @property
-    def _named(self) -> Mapping[str, Substance] | None:
-        return self.materials or None
+    def _how(self) -> dict[str, Any]:
+        return {"materials": self.materials or None, "solver": self.solver, "compliance": self._compliance}
+
+    def _forward(self) -> None:
+        mj_forward(self.model, self.data, **self._how)
 
     def _mixed(self, materials: Mapping[str, Substance]) -> PairFriction:
-        return PairFriction(self.model, sliding(self.model, Laws(self.model, materials, "materials").friction))
+        return PairFriction(self.model, sliding(self.model, Laws(self.model, materials, self._compliance).friction))
 
     def _place(self) -> None:
         d, s = self.data, self.shown
         s.time, s.qpos[:], s.qvel[:] = d.time, d.qpos, d.qvel
         s.mocap_pos[:], s.mocap_quat[:] = d.mocap_pos, d.mocap_quat
         place_bodies(self.model, s)
+
+
+def _changed(old: Substance, modulus: float | None, friction: float | None) -> Substance:
+    if isinstance(old, Law):
+        stiffness = old.stiffness if modulus is None else modulus
+        return Law(stiffness, old.damping, exponent=old.exponent, dissipation=old.dissipation)
+    changes = {"youngs_modulus": modulus, "friction": friction}
+    return dataclasses.replace(old, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
 
 def stiffness_of(substance: Substance) -> tuple[str, float]:

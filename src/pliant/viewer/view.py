@@ -15,11 +15,13 @@ from pliant.viewer.bodies import Bodies, aim, place_of
 from pliant.viewer.moment import Moment
 from pliant.viewer.overlays import Overlays
 from pliant.viewer.panel import Panel
+from pliant.viewer.playback import Playback
 from pliant.viewer.server import HOST, PORT, address, close_server, open_server
 from pliant.viewer.source import Source
 
 _log = logging.getLogger("pliant")
 FRAME: Final = 1.0 / 30.0  # [s] between two pictures
+SURVEYED: Final = 300  # samples of a run that are looked at for its scales
 PANEL: Final = 0.25  # [s] between two plots
 
 
@@ -31,9 +33,15 @@ class View:
     """
 
     def __init__(
-        self, source: Source, *, host: str = HOST, port: int = PORT, show: Iterable[str] = (), see_through: bool = False,
+        self,
+        source: Source,
+        *,
+        host: str = HOST,
+        port: int = PORT,
+        show: Iterable[str] = (),
+        see_through: bool = False,
         paused: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.source, self.lock = source, threading.RLock()
         self.paused, self.speed, self.trouble = paused, 1.0, ""
         self._closed = threading.Event()
@@ -45,6 +53,9 @@ class View:
             aim(self.server, place)
             self.bodies = Bodies(self.server, source.model, see_through=see_through)
             self.overlays = Overlays(self.server, source.model, place.size, show=show)
+            if isinstance(source, Playback):
+                count = len(source.times)
+                self.overlays.survey(source.survey(range(0, count, -(-count // SURVEYED))))
             self.panel = Panel(self)
             self.draw()
         except BaseException:

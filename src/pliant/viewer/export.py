@@ -1,0 +1,115 @@
+"""A run as one page that plays by itself: no server, no network."""
+
+from __future__ import annotations
+
+import html
+import logging
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pliant._version import __version__
+from pliant.errors import InputError
+from pliant.inputs import Ints
+from pliant.trajectory import Trajectory
+from pliant.viewer.bodies import Bodies, aim, place_of
+from pliant.viewer.door import is_run, open_source
+from pliant.viewer.overlays import KINDS, Overlays, check_kinds
+from pliant.viewer.playback import Playback
+from pliant.viewer.server import close_server, open_server
+from pliant.writing import telling
+
+_log = logging.getLogger("pliant")
+FRAMES: Final = 30.0  # in a second
+MANY: Final = 3000  # frames, beyond which there are fewer in a second
+BOX: Final = (
+    "position:fixed;left:12px;top:12px;max-width:22em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
+    "background:rgba(255,255,255,0.85);color:#222;pointer-events:none;z-index:10"
+)
+
+
+def export_html(
+    run: Any,
+    path: str | os.PathLike[str],
+    *,
+    model: Any = None,
+    system: Any = None,
+    show: Iterable[str] = ("contacts", "forces"),
+    see_through: bool = True,
+    frames: float | None = None,
+) -> None:
+    """Write a run to one HTML file that plays in any browser, offline (needs the extra `viewer`).
+
+    run: a Trajectory, or the path of one. path: of the page, which must not exist. model, system: as of `pliant.view`.
+    show: what is drawn over the bodies to begin with, as of `pliant.view`; the rest can be switched on in the page, in
+    its scene tree. frames: pictures in a second of the run, at most as many as there are samples; by default 30, fewer
+    in runs of more than 100 s.
+    """
+    if not isinstance(run, Trajectory) and not is_run(run):
+        raise InputError(f"run must be a pliant.Trajectory or the path of a run, got {run!r}: pliant run makes one")
+    if frames is not None and not (math.isfinite(frames) and frames > 0.0):
+        raise InputError(f"frames must be a number > 0 in a second, got {frames!r}")
+    wanted, place = check_kinds(show), Path(path)
+    if place.exists():
+        raise InputError(f"{place} exists already: choose another name, or move it away")
+    source = open_source(run, model=model, system=system)
+    assert isinstance(source, Playback)
+    text = _page(source, wanted, see_through, frames)
+    with telling(place), open(place, "x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def frame_samples(times: Any, frames: float | None) -> tuple[Ints, float]:
+    """Which samples are drawn, and how long each stays [s]."""
+    span = float(times[-1] - times[0])
+    if span <= 0.0:
+        return np.zeros(1, np.int64), 0.0
+    rate = min(FRAMES, MANY / span) if frames is None else frames
+    count = max(min(math.ceil(span * rate), len(times) - 1), 1)
+    moments = np.linspace(times[0], times[-1], count + 1)
+    after = np.clip(np.searchsorted(times, moments), 1, len(times) - 1)
+    nearer = np.where(moments - times[after - 1] < times[after] - moments, after - 1, after)
+    return nearer.astype(np.int64), span / count
+
+
+def _page(source: Playback, wanted: set[str], see_through: bool, frames: float | None) -> str:
+    samples, pause = frame_samples(source.times, frames)
+    server = open_server(port=0)
+    try:
+        source.show(int(samples[0]))
+        moment = source.look()
+        place = place_of(source.model, source.shown)
+        aim(server, place)
+        bodies = Bodies(server, source.model, see_through=see_through)
+        overlays = Overlays(server, source.model, place.size, show=wanted)
+        overlays.survey(source.survey(samples))
+        bodies.draw(source.shown)
+        overlays.update(moment, source.shown, all_of_them=True)
+        film = server.get_scene_serializer()
+        for k in samples[1:]:
+            film.insert_sleep(pause)
+            source.show(int(k))
+            moment = source.look()
+            bodies.draw(source.shown)
+            overlays.update(moment, source.shown, all_of_them=True)
+        film.insert_sleep(pause)
+        _log.info("exported %d pictures of %d samples", len(samples), len(source.times))
+        return _with_legend(film.as_html(), source, overlays, wanted)
+    finally:
+        close_server(server)
+
+
+def _with_legend(page: str, source: Playback, overlays: Overlays, wanted: set[str]) -> str:
+    """What the colours mean, over the picture."""
+    legends = overlays.legend()
+    parts = [f"<b>{html.escape(source.title)}</b>", f"<div>{html.escape(source.told)}</div>"]
+    parts += [f"<div style='margin-top:6px'>{KINDS[kind]}</div>{legends[kind]}" for kind in KINDS if kind in wanted]
+    parts.append(f"<div style='margin-top:6px;color:#777'>pliant {__version__}</div>")
+    box = f'<div id="pliant-legend" style="{BOX}">{"".join(parts)}</div>'
+    head = f"<title>{html.escape(source.title)}</title>"
+    end = page.rindex("</body>")
+    return (page[:end] + box + page[end:]).replace("<title>Viser</title>", head, 1)
