@@ -24,7 +24,7 @@ LATER = (
     "test_examples",
     "test_faults",
     "test_run",
-    "test_viewer",
+    "viewer",
 )
 
 _compiling: list[subprocess.Popen[bytes]] = []

@@ -27,7 +27,7 @@ _log = logging.getLogger("pliant")
 FRAMES: Final = 30.0  # in a second
 MANY: Final = 3000  # frames, beyond which there are fewer in a second
 BOX: Final = (
-    "position:fixed;left:12px;top:12px;max-width:22em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
+    "position:fixed;left:12px;bottom:56px;max-width:22em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
     "background:rgba(255,255,255,0.85);color:#222;pointer-events:none;z-index:10"
 )
 

@@ -67,5 +67,9 @@ class History:
 
 
 def with_total(energy: dict[str, Array]) -> dict[str, Array]:
-    """The parts, and their sum."""
-    return {**energy, "total": np.sum(list(energy.values()), axis=0)} if energy else {}
+    """Kinetic, all others together as potential, and their sum."""
+    if not energy:
+        return {}
+    total = np.sum(list(energy.values()), axis=0)
+    kinetic = energy.get("kinetic", np.zeros_like(total))
+    return {"kinetic": kinetic, "potential": total - kinetic, "total": total}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 150  # [px]
 COLOURS: Final = ("#0072b2", "#e66100", "#222222")
+STYLE: Final = "font-size:0.8em;text-align:center;margin-top:-0.4em"
+UNITS: Final = (("m", 1.0), ("mm", 1e3), ("µm", 1e6), ("nm", 1e9))
 NOBODY: Final = "none yet"
 ROW: Final = ("kinetic", "potential", "total")
 
@@ -27,6 +29,12 @@ class PlotsTab:
             "force": self._plot("Force of this contact [N]", ("force",)),
             "deepest": self._plot("Largest penetration [m]", ("penetration",)),
             "energy": self._plot("Energy [J]", ROW),
+        }
+        words = (
+            f'<span style="color:{colour}">&#9644; {name}</span>' for name, colour in zip(ROW, COLOURS, strict=True)
+        )
+        self._words = self._gui.add_html(f'<div style="{STYLE}">{" ".join(words)}</div>')
+        self._plots |= {
             "residual": self._plot("Worst residual", ("residual",), logarithmic=True),
             "iterations": self._plot("Iterations per step", ("iterations",)),
         }
@@ -40,11 +48,14 @@ class PlotsTab:
         if len(curves.time) < 2 or ends == self._last:
             return
         self._last = ends
-        for name in ("force", "deepest", "residual", "iterations"):
+        for name in ("force", "residual", "iterations"):
             self._draw(name, curves.time, [getattr(curves, name)])
-        self._plots["energy"].visible = bool(curves.energy)
+        unit, factor = length_unit(float(curves.deepest.max()))
+        self._plots["deepest"].title = f"Largest penetration [{unit}]"
+        self._draw("deepest", curves.time, [factor * curves.deepest])
+        self._plots["energy"].visible = self._words.visible = bool(curves.energy)
         if curves.energy:
-            self._draw("energy", curves.time, [curves.energy.get(name, curves.energy["total"]) for name in ROW])
+            self._draw("energy", curves.time, [curves.energy[name] for name in ROW])
 
     def _draw(self, name: str, time: Array, lines: list[Array]) -> None:
         """The lines, and a needle where the time is now."""
@@ -80,3 +91,8 @@ class PlotsTab:
         self._pairs = {" on ".join(names[g] or f"#{g}" for g in pair): pair for pair in pairs}
         self._pair.options = list(self._pairs)
         self._pair.value = chosen if chosen in self._pairs else next(iter(self._pairs))
+
+
+def length_unit(largest: float) -> tuple[str, float]:
+    """In which to write a length [m], and how many of it a metre has: axes have room for a few digits."""
+    return next((unit for unit in UNITS if largest * unit[1] >= 1.0), UNITS[-1] if largest > 0.0 else UNITS[0])

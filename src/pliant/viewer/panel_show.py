@@ -26,7 +26,7 @@ class ShowTab:
             self._boxes[kind] = gui.add_checkbox(title, view.overlays.nodes[kind].visible)
             self._boxes[kind].on_update(partial(self._switch, kind))
             self._legends[kind] = gui.add_html("", visible=view.overlays.nodes[kind].visible)
-        self._auto = gui.add_checkbox("Scale itself", view.overlays.force.automatic, hint="else it stays as it is")
+        self._auto = gui.add_checkbox("Auto scale", view.overlays.force.automatic, hint="else it stays as it is")
         self._auto.on_update(lambda _: self._set_scale())
         self._scale = gui.add_text(
             "1 m is [N]", in_words(view.overlays.force.per_metre), disabled=self._auto.value, hint="press Enter"

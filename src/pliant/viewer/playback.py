@@ -40,6 +40,7 @@ class Playback:
         self._keeps_pulls = "materials" in trajectory.parameters  # pliant run does
         self._pairs = [(int(a), int(b)) for a, b in np.unique(pairs_of(self._rows), axis=0)]
         self._energies: dict[str, Array] | None = None
+        self._curves: dict[Pair | None, Curves] = {}
 
     @property
     def time(self) -> float:
@@ -116,6 +117,11 @@ class Playback:
 
     def curves(self, pair: Pair | None) -> Curves:
         """All of the run; of many samples the worst of those that make a point."""
+        if pair not in self._curves:
+            self._curves[pair] = self._of_pair(pair)
+        return self._curves[pair]
+
+    def _of_pair(self, pair: Pair | None) -> Curves:
         n = len(self.times)
         starts = np.arange(0, n, -(-n // POINTS))
         sample = np.repeat(np.arange(n), np.diff(self._ends))

@@ -46,6 +46,7 @@ class Simulation:
         """materials, solver, compliance: as of `mj_step`. start: a mujoco.MjData to begin from, and to come back to."""
         self.model, self.solver, self._compliance = model, checked_solver(solver), compliance
         self.materials = {**model_materials(model), **checked(materials)}
+        self._unnamed = not self.materials
         self.data, self.shown = mujoco().MjData(model), mujoco().MjData(model)
         self._pulls, self._friction = PullReader(model), self._mixed(self.materials)
         self._start = mujoco().MjData(model) if start is None else copy.copy(start)
@@ -148,7 +149,11 @@ class Simulation:
         material of `choices`, another step [s], another solver. All or nothing."""
         if step is not None and not (math.isfinite(step) and step > 0.0):
             raise InputError(f"the step must be a positive number of seconds, got {step:g}")
-        materials = {**self.choices(), key: _changed(self.choices()[key], modulus, friction)}
+        new = _changed(self.choices()[key], modulus, friction)
+        if self._unnamed and isinstance(new, Material):  # of which only its time to settle, B / K, was ever chosen
+            damping = DEFAULT_MATERIAL.damping * new.youngs_modulus / DEFAULT_MATERIAL.youngs_modulus
+            new = dataclasses.replace(new, damping=damping)
+        materials = {**self.choices(), key: new}
         mixed = self._mixed(materials)  # checks them, too
         self.solver = checked_solver(solver or self.solver)
         self.materials, self._friction = materials, mixed

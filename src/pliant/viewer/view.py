@@ -22,11 +22,12 @@ from pliant.viewer.source import Source
 _log = logging.getLogger("pliant")
 FRAME: Final = 1.0 / 30.0  # [s] between two pictures
 SURVEYED: Final = 300  # samples of a run that are looked at for its scales
-PANEL: Final = 0.25  # [s] between two plots
+PANEL: Final = 0.3  # [s] between two plots
 
 
 class View:
-    """It listens from the start; `run` keeps it going until Ctrl-C, then closes it.
+    """It listens from the start; `run` keeps it going until Ctrl-C, then closes it. Time stands still until the first
+    browser looks, or until `start`.
 
     url: where a browser finds it. source: what is shown. Callbacks of the panel come in threads of their own: whoever
     touches the source holds the lock.
@@ -44,7 +45,7 @@ class View:
     ) -> None:
         self.source, self.lock = source, threading.RLock()
         self.paused, self.speed, self.trouble = paused, 1.0, ""
-        self._closed = threading.Event()
+        self._closed, self._stopped, self._watched = threading.Event(), threading.Event(), threading.Event()
         self._dirty = True
         self.moment: Moment = source.look()
         self.server = open_server(host, port)
@@ -62,13 +63,18 @@ class View:
             close_server(self.server)
             raise
         self.url = address(self.server)
+        self.server.on_client_connect(lambda _: self.start())
+
+    def start(self) -> None:
+        """Go, even if nobody looks."""
+        self._watched.set()
 
     def run(self) -> None:
-        """Until Ctrl-C, or until someone closes it; from the main thread."""
+        """Until Ctrl-C, which is heard in the main thread, or `stop`."""
         try:
             with Interrupts() as interrupts:
                 before, told = perf_counter(), 0.0
-                while not self._closed.is_set():
+                while not self._stopped.is_set():
                     interrupts.check()
                     now = perf_counter()
                     self._advance(now - before)
@@ -81,6 +87,10 @@ class View:
             _log.debug("the view was closed by Ctrl-C")
         finally:
             self.close()
+
+    def stop(self) -> None:
+        """Let `run` come to its end; from any thread."""
+        self._stopped.set()
 
     def close(self) -> None:
         """Stop listening."""
@@ -115,14 +125,16 @@ class View:
 
     def _advance(self, seconds: float) -> None:
         with self.lock:
-            moved = False
-            if not self.paused:
-                wrong = self.do(lambda: self.source.go(self.speed * seconds, perf_counter() + 0.8 * FRAME))
-                moved = True
-                if wrong:
-                    self.trouble, self.paused = wrong, True
-                    _log.error("the simulation stopped: %s", wrong)
-                self.paused |= self.source.ended
-            if moved or self._dirty:
+            if not self.paused and self._watched.is_set():
+                self._go(seconds)
+            if self._dirty:
                 self.draw()
                 self.panel.follow()
+
+    def _go(self, seconds: float) -> None:
+        try:
+            self._dirty |= self.source.go(self.speed * seconds, perf_counter() + 0.8 * FRAME)
+            self.paused |= self.source.ended
+        except (PliantError, mujoco().FatalError) as error:
+            self.trouble, self.paused, self._dirty = str(error), True, True
+            _log.error("the simulation stopped: %s", error)
