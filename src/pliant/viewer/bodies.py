@@ -13,6 +13,8 @@ from pliant.viewer.veil import GROUPS, Veil
 
 AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.85  # of the camera; in sizes of the scene
 
+FAR = 4.0
+
 
 class Place(NamedTuple):
     """Where there is something to see."""
@@ -86,3 +88,13 @@ def place_of(model: Any, data: Any) -> Place:
     around, radius = data.geom_xpos[moves], model.geom_rbound[moves, None]
     low, high = (around - radius).min(axis=0), (around + radius).max(axis=0)
     return Place(0.5 * (low + high), float(np.linalg.norm(high - low)))
+
+
+def place_of_all(places: list[Place]) -> Place:
+    """Around all of them; around the first, and FAR as much, where something leaves for good."""
+    first = places[0]
+    half = np.array([[0.5 * place.size] for place in places]) / np.sqrt(3.0)
+    centres = np.array([place.centre for place in places])
+    low, high = (centres - half).min(axis=0), (centres + half).max(axis=0)
+    size = float(np.linalg.norm(high - low))
+    return Place(0.5 * (low + high), size) if size <= FAR * first.size else Place(first.centre, FAR * first.size)

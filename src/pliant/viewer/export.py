@@ -16,10 +16,10 @@ from pliant._version import __version__
 from pliant.errors import InputError
 from pliant.inputs import Ints
 from pliant.trajectory import Trajectory
-from pliant.viewer.bodies import Bodies, aim, place_of
 from pliant.viewer.door import is_run, open_source
 from pliant.viewer.overlays import KINDS, Overlays, check_kinds
 from pliant.viewer.playback import Playback
+from pliant.viewer.scene import Scene
 from pliant.viewer.server import close_server, open_server
 from pliant.writing import telling
 
@@ -81,24 +81,16 @@ def _page(source: Playback, wanted: set[str], see_through: bool, frames: float |
     server = open_server(port=0)
     try:
         source.show(int(samples[0]))
-        moment = source.look()
-        place = place_of(source.model, source.shown)
-        aim(server, place)
-        bodies = Bodies(server, source.model, see_through=see_through)
-        overlays = Overlays(server, source.model, place.size, show=wanted)
-        overlays.survey(source.survey(samples))
-        bodies.draw(source.shown)
-        overlays.update(moment, source.shown, all_of_them=True)
+        scene = Scene(server, source, show=wanted, see_through=see_through)
+        scene.draw(everything=True)
         film = server.get_scene_serializer()
         for k in samples[1:]:
             film.insert_sleep(pause)
             source.show(int(k))
-            moment = source.look()
-            bodies.draw(source.shown)
-            overlays.update(moment, source.shown, all_of_them=True)
+            scene.draw(everything=True)
         film.insert_sleep(pause)
         _log.info("exported %d pictures of %d samples", len(samples), len(source.times))
-        return _with_legend(film.as_html(), source, overlays, wanted)
+        return _with_legend(film.as_html(), source, scene.overlays, wanted)
     finally:
         close_server(server)
 

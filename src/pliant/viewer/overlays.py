@@ -54,9 +54,9 @@ class Overlays:
         self._pulls = ArrowLayer(server, self._name("pulls", "forces"), colours.PULL, width)
         self._torques = ArrowLayer(server, self._name("pulls", "torques"), colours.TORQUE, width)
 
-    def update(self, moment: Moment, data: Any, *, all_of_them: bool = False) -> None:
-        """Draw a moment; data: with the bodies placed. all_of_them: also what is hidden, for an exported page."""
-        drawn = {kind for kind in KINDS if all_of_them or self.nodes[kind].visible}
+    def update(self, moment: Moment, data: Any, *, everything: bool = False) -> None:
+        """Draw a moment; data: with the bodies placed. everything: also what is hidden, for an exported page."""
+        drawn = {kind for kind in KINDS if everything or self.nodes[kind].visible}
         rows = self._on_movers(moment.rows)
         arrows = _resultants(rows)
         pulls, torques = self.reader.arrows(data, moment.pulls or {}) if "pulls" in drawn else NO_PULLS

@@ -20,12 +20,12 @@ class SceneTab:
     def __init__(self, view: View) -> None:
         self._view, gui = view, view.server.gui
         follow = gui.add_checkbox("Camera follows the first body", False)
-        follow.on_update(lambda _: view.do(partial(view.bodies.follow, follow.value)))
+        follow.on_update(lambda _: view.do(partial(view.scene.bodies.follow, follow.value)))
         if isinstance(view.source, Simulation):
             self._add_keys(view.source)
             self._add_actuators(view.source)
         with gui.add_folder("Groups", expand_by_default=False):
-            view.bodies.scene.create_groups_gui()
+            view.scene.bodies.scene.create_groups_gui()
 
     def _add_keys(self, simulation: Simulation) -> None:
         keys = [name or f"#{i}" for i, name in enumerate(names(simulation.model, "key"))]

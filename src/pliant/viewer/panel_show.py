@@ -19,45 +19,45 @@ LISTED = 12  # limits and equalities by name
 class ShowTab:
     def __init__(self, view: View) -> None:
         self._view, gui = view, view.server.gui
-        veil = gui.add_checkbox("See through", view.bodies.veiled, hint="what is inside can be seen")
-        veil.on_update(lambda _: view.do(partial(view.bodies.see_through, veil.value)))
+        veil = gui.add_checkbox("See through", view.scene.bodies.veiled, hint="what is inside can be seen")
+        veil.on_update(lambda _: view.do(partial(view.scene.bodies.see_through, veil.value)))
         self._boxes, self._legends = {}, {}
         for kind, title in KINDS.items():
-            self._boxes[kind] = gui.add_checkbox(title, view.overlays.nodes[kind].visible)
+            self._boxes[kind] = gui.add_checkbox(title, view.scene.overlays.nodes[kind].visible)
             self._boxes[kind].on_update(partial(self._switch, kind))
-            self._legends[kind] = gui.add_html("", visible=view.overlays.nodes[kind].visible)
-        self._auto = gui.add_checkbox("Auto scale", view.overlays.force.automatic, hint="else it stays as it is")
+            self._legends[kind] = gui.add_html("", visible=view.scene.overlays.nodes[kind].visible)
+        self._auto = gui.add_checkbox("Auto scale", view.scene.overlays.force.automatic, hint="else it stays as it is")
         self._auto.on_update(lambda _: self._set_scale())
         self._scale = gui.add_text(
-            "1 m is [N]", in_words(view.overlays.force.per_metre), disabled=self._auto.value, hint="press Enter"
+            "1 m is [N]", in_words(view.scene.overlays.force.per_metre), disabled=self._auto.value, hint="press Enter"
         )
         self._scale.on_update(lambda event: None if event.client is None else self._set_scale())
 
     def tell(self, moment: Moment) -> None:
-        legends = self._view.overlays.legend()
+        legends = self._view.scene.overlays.legend()
         legends["pulls"] += self._pulls(moment)
         for kind, text in legends.items():
             content = f'<div style="{STYLE}">{text}</div>'
             if self._legends[kind].content != content:
                 self._legends[kind].content = content
-        now = in_words(self._view.overlays.force.per_metre)
+        now = in_words(self._view.scene.overlays.force.per_metre)
         if self._auto.value and self._scale.value != now:
             self._scale.value = now
 
     def _pulls(self, moment: Moment) -> str:
         if moment.pulls is None:
             return "<div>this run has not kept them</div>"
-        lines = [self._view.overlays.reader.words(label, numbers) for label, numbers in moment.pulls.items()]
+        lines = [self._view.scene.overlays.reader.words(label, numbers) for label, numbers in moment.pulls.items()]
         more = [f"and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
         return "".join(f"<div>{line}</div>" for line in lines[:LISTED] + more)
 
     def _switch(self, kind: str, event: Any) -> None:
         wanted = self._boxes[kind].value
         self._legends[kind].visible = wanted
-        self._view.do(partial(setattr, self._view.overlays.nodes[kind], "visible", wanted))
+        self._view.do(partial(setattr, self._view.scene.overlays.nodes[kind], "visible", wanted))
 
     def _set_scale(self) -> None:
-        scale = self._view.overlays.force
+        scale = self._view.scene.overlays.force
         scale.automatic = self._auto.value
         self._scale.disabled = self._auto.value
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from pliant.trajectory import Trajectory
 from pliant.viewer.history import LEAST, Curves, Pair, with_total
 from pliant.viewer.moment import DEPTH, FORCE, Moment, energy_of, pairs_of
 
+SURVEYED: Final = 300  # samples that are looked at for the scales and the place of the camera
 POINTS: Final = 1000  # of a curve
 STATUSES: Final = tuple(Status)
 Energy = Callable[[float, Array, Array], dict[str, float]]
@@ -97,23 +98,23 @@ class Playback:
         self._clock = self.time
 
     def look(self) -> Moment:
-        k = self.k
-        self._stage.show(self.shown, k)
+        self._stage.show(self.shown, self.k)
+        return self._moment(self.k)
+
+    def _moment(self, k: int) -> Moment:
         rows = self._rows[self._ends[k] : self._ends[k + 1]]
         return Moment(
-            self.time, rows, self._friction.of(pairs_of(rows)), self._pulls(k),
+            float(self.times[k]), rows, self._friction.of(pairs_of(rows)), self._pulls(k),
             STATUSES[int(self._stats["status"][k])] if k else None, float(self._stats["residual"][k]),
             float(self._stats["iterations"][k]) / self._every, self._energy_at(k),
         )  # fmt: skip
 
-    def survey(self, samples: Iterable[int]) -> Iterator[tuple[Moment, Any]]:
-        """These samples one after the other, with the bodies placed; then back to where it was."""
-        here = self.k
-        for k in samples:
-            self.show(int(k))
-            yield self.look(), self.shown
-        self.show(here)
-        self.look()
+    def survey(self) -> Iterator[tuple[Moment, Any]]:
+        """Samples from all over the run, each with the same data, bodies placed."""
+        count = len(self.times)
+        for k in range(0, count, -(-count // SURVEYED)):
+            self._stage.show(self._aside, k)
+            yield self._moment(k), self._aside
 
     def curves(self, pair: Pair | None) -> Curves:
         """All of the run; of many samples the worst of those that make a point."""

@@ -11,17 +11,13 @@ from typing import Any, Final
 from pliant.errors import PliantError
 from pliant.interrupts import Interrupts
 from pliant.systems.mujoco_door import mujoco
-from pliant.viewer.bodies import Bodies, aim, place_of
-from pliant.viewer.moment import Moment
-from pliant.viewer.overlays import Overlays
 from pliant.viewer.panel import Panel
-from pliant.viewer.playback import Playback
+from pliant.viewer.scene import Scene
 from pliant.viewer.server import HOST, PORT, address, close_server, open_server
 from pliant.viewer.source import Source
 
 _log = logging.getLogger("pliant")
 FRAME: Final = 1.0 / 30.0  # [s] between two pictures
-SURVEYED: Final = 300  # samples of a run that are looked at for its scales
 PANEL: Final = 0.3  # [s] between two plots
 
 
@@ -47,16 +43,9 @@ class View:
         self.paused, self.speed, self.trouble = paused, 1.0, ""
         self._closed, self._stopped, self._watched = threading.Event(), threading.Event(), threading.Event()
         self._dirty = True
-        self.moment: Moment = source.look()
         self.server = open_server(host, port)
         try:
-            place = place_of(source.model, source.shown)
-            aim(self.server, place)
-            self.bodies = Bodies(self.server, source.model, see_through=see_through)
-            self.overlays = Overlays(self.server, source.model, place.size, show=show)
-            if isinstance(source, Playback):
-                count = len(source.times)
-                self.overlays.survey(source.survey(range(0, count, -(-count // SURVEYED))))
+            self.scene = Scene(self.server, source, show=show, see_through=see_through)
             self.panel = Panel(self)
             self.draw()
         except BaseException:
@@ -111,17 +100,14 @@ class View:
 
     def draw(self) -> None:
         """What the source shows now."""
-        with self.lock, self.server.atomic():
-            self.moment = self.source.look()
+        with self.lock:
             self._dirty = False
-            self.bodies.draw(self.source.shown)
-            self.overlays.move(self.bodies.offset)
-            self.overlays.update(self.moment, self.source.shown)
+            self.scene.draw()
 
     def tell(self) -> None:
         """What the panel says."""
         with self.lock:
-            self.panel.tell(self.moment)
+            self.panel.tell(self.scene.moment)
 
     def _advance(self, seconds: float) -> None:
         with self.lock:
