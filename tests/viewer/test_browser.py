@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mujoco
 import numpy as np
@@ -107,15 +107,23 @@ def reds(picture: Any) -> Any:
 
 
 def red_place(page: Page) -> tuple[float, float]:
-    """The middle of what is red, once it is drawn."""
-    rows, columns = wait_for(lambda: np.nonzero(there) if (there := reds(page.picture())).sum() > 100 else None)
-    return float(rows.mean()), float(columns.mean())
+    """The middle of what is red, once it is drawn and stands still."""
+    before: list[tuple[float, float]] = []
+
+    def found() -> tuple[float, float] | None:
+        rows, columns = np.nonzero(reds(page.picture()))
+        place = (float(rows.mean()), float(columns.mean())) if len(rows) > 100 else None
+        still = place is not None and before and np.hypot(*np.subtract(place, before[-1])) < 0.5
+        before[:] = [place] if place is not None else []
+        return place if still else None
+
+    return cast(tuple[float, float], wait_for(found))
 
 
 def test_a_model_is_drawn_and_runs(open_page):
     with running(View(open_source(ROLLING), port=0)) as view:
         page = open_page(view.url)
-        red_place(page)
+        red_place(page)  # that rests
         wait_for(lambda: view.source.time > 0.5)
         page.page.get_by_text("solved: every law holds to the tolerance").wait_for()
         page.press("Pause")
@@ -237,14 +245,17 @@ def test_a_page_plays_from_the_disk(open_page, rolling, tmp_path):
     pliant.export_html(rolling, path, see_through=False)
     page = open_page(path.as_uri())
     page.page.get_by_text("steps of 10 ms").wait_for()
-    page.page.keyboard.press("Space")  # pause
     clock = page.page.locator("input").first
-    clock.fill("0.001")
-    start = red_place(page)
-    clock.fill("0.99")
-    wait_for(lambda: abs(red_place(page)[1] - start[1]) > 50)
-    clock.fill("0.001")
-    wait_for(lambda: abs(red_place(page)[1] - start[1]) < 3)
+
+    def column_at(seconds: str) -> float:
+        clock.fill(seconds)  # which pauses it
+        time.sleep(3.0)  # software draws what was asked for before
+        return red_place(page)[1]
+
+    start, end = column_at("0.001"), column_at("0.99")
+    assert abs(end - start) > 50
+    assert column_at("0.001") == pytest.approx(start, abs=3)
+    assert start < column_at("0.5") < end
     stopped = clock.input_value()
     page.page.mouse.click(300, 300)  # away from the field: there a space is a space
     page.page.keyboard.press("Space")
