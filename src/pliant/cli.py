@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
+from pliant.cli_render import add_render, run_render
 from pliant.cli_replay import add_replay, run_replay
 from pliant.cli_run import STOPPED, add_run, run_model
 from pliant.cli_view import add_view, run_view
@@ -43,6 +44,8 @@ def _run(given: argparse.Namespace) -> int:
         return _reproduce(given.studies, given.out, given.quick)
     if given.command == "bench":
         return run_bench(given)
+    if given.command == "render":
+        return run_render(given)
     if given.command == "replay":
         return run_replay(given)
     if given.command == "run":
@@ -86,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
     add_bench(commands)
     add_run(commands)
+    add_render(commands)
     add_replay(commands)
     add_view(commands)
     return parser

@@ -12,6 +12,7 @@ from pliant.inputs import Array
 from pliant.scene import MODEL, NONE, SHAPES, Scene, scene_of, shapes_of
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_drawing import drawing_model, mocap_of
+from pliant.systems.mujoco_dress import dress
 from pliant.systems.mujoco_source import model_of
 from pliant.trajectory import Trajectory
 
@@ -66,7 +67,7 @@ class Stage:
         if scene.kind == NONE:
             raise InputError(f"this run does not hold its model: give it as model= ({scene.header.get('why')})")
         if scene.kind == MODEL:
-            return cls(model_of(scene, "the run"), trajectory, scene, ())
+            return cls(model_of(scene, "the run", dressed=True), trajectory, scene, ())
         if scene.kind != SHAPES:
             raise FileError(f"the run has a scene of a kind that is not known: {scene.kind!r}")
         shapes = shapes_of(scene, "the run")
@@ -95,9 +96,9 @@ class Stage:
 def _read(model: Any) -> Any:
     if isinstance(model, mujoco().MjModel):
         return model
-    from pliant.systems.mujoco_load import read_model
+    from pliant.systems.mujoco_load import compile_spec, read_spec
 
-    return read_model(model)
+    return compile_spec(dress(read_spec(model)))
 
 
 def _mocap(scene: Scene, model: Any) -> Array | None:

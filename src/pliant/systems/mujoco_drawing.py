@@ -14,6 +14,7 @@ import numpy as np
 from pliant.drawing import BETWEEN, STILL, Shape
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco, without_callbacks
+from pliant.systems.mujoco_dress import dress
 
 EACH: Final = 10  # sites of a turn of a spring
 ENDS: Final = 0.12  # of a spring's length, at either end, that is straight
@@ -25,7 +26,7 @@ def drawing_model(shapes: Sequence[Shape], poses: Array) -> Any:
     """A mujoco.MjModel of shapes, with nq = 0. poses: (shapes, 7) where they are at first."""
     mj = mujoco()
     spec = mj.MjSpec()
-    _light(spec)
+    spec.modelname = "drawing"
     for shape, pose in zip(shapes, poses, strict=True):
         if shape.kind == STILL:
             _ground(spec, shape, pose)
@@ -34,7 +35,7 @@ def drawing_model(shapes: Sequence[Shape], poses: Array) -> Any:
         else:
             _solid(spec, shape, pose)
     with without_callbacks():
-        return spec.compile()
+        return dress(spec).compile()
 
 
 def mocap_of(shapes: Sequence[Shape], poses: Array) -> Array:
@@ -47,23 +48,9 @@ def _moving(shapes: Sequence[Shape], poses: Array) -> list[tuple[Shape, Array]]:
     return [(shape, pose) for shape, pose in zip(shapes, poses, strict=True) if shape.kind != STILL]
 
 
-def _light(spec: Any) -> None:
-    spec.modelname = "drawing"
-    spec.visual.headlight.ambient = [0.45, 0.45, 0.45]
-    spec.visual.headlight.diffuse = [0.5, 0.5, 0.5]
-    spec.visual.headlight.specular = [0.1, 0.1, 0.1]
-    sky = {"builtin": mujoco().mjtBuiltin.mjBUILTIN_GRADIENT, "rgb1": [0.95, 0.97, 1.0], "rgb2": [0.72, 0.8, 0.9]}
-    spec.add_texture(name="sky", type=mujoco().mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384, **sky)
-
-
 def _ground(spec: Any, shape: Shape, pose: Array) -> None:
-    mj, name = mujoco(), f"{shape.name} squares"
-    tiles = {"builtin": mj.mjtBuiltin.mjBUILTIN_CHECKER, "rgb1": [0.86, 0.88, 0.9], "rgb2": [0.78, 0.81, 0.84]}
-    spec.add_texture(name=name, type=mj.mjtTexture.mjTEXTURE_2D, width=300, height=300, **tiles)
-    material = spec.add_material(name=name, texrepeat=[1.0, 1.0], texuniform=True)
-    material.textures[mj.mjtTextureRole.mjTEXROLE_RGB] = name
-    geom = {"type": mj.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0], "contype": 0, "conaffinity": 0}
-    spec.worldbody.add_geom(name=shape.name, pos=pose[:3], material=name, **geom)
+    geom = {"type": mujoco().mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0], "contype": 0, "conaffinity": 0}
+    spec.worldbody.add_geom(name=shape.name, pos=pose[:3], **geom)
 
 
 def _solid(spec: Any, shape: Shape, pose: Array) -> None:

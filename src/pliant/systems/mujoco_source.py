@@ -19,6 +19,7 @@ import numpy as np
 from pliant.errors import FileError, PliantError
 from pliant.scene import MODEL, NONE, Scene
 from pliant.systems.mujoco_door import mujoco, without_callbacks
+from pliant.systems.mujoco_dress import dress
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_xml import FOLDERS, FORBIDDEN, harmless, is_file
 
@@ -124,13 +125,14 @@ def _content(spec: Any, folder: str, name: str) -> bytes:
     raise FileError(f"its file {name!r} is not found")
 
 
-def model_of(scene: Scene, name: str) -> Any:
-    """The mujoco.MjModel in a run file. name: of the file, for errors."""
+def model_of(scene: Scene, name: str, *, dressed: bool = False) -> Any:
+    """The mujoco.MjModel in a run file. name: of the file, for errors. dressed: with sky and light, if it has none."""
     try:
         files = _parts(scene)
         text = harmless(files.pop(XML).decode(), files)
         with without_callbacks(), quiet():
-            return mujoco().MjSpec.from_string(text, assets=files).compile()
+            spec = mujoco().MjSpec.from_string(text, assets=files)
+            return (dress(spec) if dressed else spec).compile()
     except (FileError, KeyError, TypeError, ValueError, mujoco().FatalError) as error:
         raise FileError(f"{name}: the model in it cannot be read: {error}") from error
 

@@ -1,0 +1,5 @@
+"""Pictures and films of runs, without a screen."""
+
+from pliant.render.film import render
+
+__all__ = ["render"]
