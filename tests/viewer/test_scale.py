@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.viewer.colours import pressure_colours, pressure_legend, state_colours, state_legend
-from pliant.viewer.panel_plots import length_unit
-from pliant.viewer.scale import Scale, in_words, round_up
+from pliant.viewer.scale import Scale, in_words, length_unit, round_up
 
 
 @pytest.mark.parametrize(

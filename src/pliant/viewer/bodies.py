@@ -11,7 +11,7 @@ from pliant.inputs import Array
 from pliant.viewer.packages import packages
 from pliant.viewer.veil import GROUPS, Veil
 
-AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.85  # of the camera; in sizes of the scene
+AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.72  # of the camera; in sizes of the scene
 
 FAR = 4.0
 

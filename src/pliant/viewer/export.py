@@ -27,9 +27,12 @@ _log = logging.getLogger("pliant")
 FRAMES: Final = 30.0  # in a second
 MANY: Final = 3000  # frames, beyond which there are fewer in a second
 BOX: Final = (
-    "position:fixed;left:12px;bottom:56px;max-width:22em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
-    "background:rgba(255,255,255,0.85);color:#222;pointer-events:none;z-index:10"
+    "position:fixed;left:12px;bottom:56px;max-width:24em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
+    "background:rgba(255,255,255,0.85);color:#222;z-index:10"
 )
+# viser fades the picture in while it loads its light, and stays halfway where that is loaded twice.
+OPAQUE: Final = "<style>canvas{opacity:1!important}</style>"
+FOLD: Final = "<script>if(innerWidth<900)document.getElementById('pliant-legend').removeAttribute('open')</script>"
 
 
 def export_html(
@@ -98,10 +101,10 @@ def _page(source: Playback, wanted: set[str], see_through: bool, frames: float |
 def _with_legend(page: str, source: Playback, overlays: Overlays, wanted: set[str]) -> str:
     """What the colours mean, over the picture."""
     legends = overlays.legend()
-    parts = [f"<b>{html.escape(source.title)}</b>", f"<div>{html.escape(source.told)}</div>"]
+    parts = [f"<summary><b>{html.escape(source.title)}</b></summary><div>{html.escape(source.told)}</div>"]
     parts += [f"<div style='margin-top:6px'>{KINDS[kind]}</div>{legends[kind]}" for kind in KINDS if kind in wanted]
     parts.append(f"<div style='margin-top:6px;color:#777'>pliant {__version__}</div>")
-    box = f'<div id="pliant-legend" style="{BOX}">{"".join(parts)}</div>'
+    box = f'<details open id="pliant-legend" style="{BOX}">{"".join(parts)}</details>{FOLD}{OPAQUE}'
     head = f"<title>{html.escape(source.title)}</title>"
     end = page.rindex("</body>")
     return (page[:end] + box + page[end:]).replace("<title>Viser</title>", head, 1)

@@ -43,7 +43,7 @@ class ArrowLayer:
     def __init__(self, server: Any, name: str, colour: tuple[int, int, int], width: float) -> None:
         self._handle = server.scene.add_arrows(
             name, np.zeros((1, 2, 3), np.float32), dimmed(colour), shaft_radius=0.5 * width,
-            head_radius=1.4 * width, head_length=3.5 * width, visible=False,
+            head_radius=1.3 * width, head_length=3.0 * width, visible=False,
         )  # fmt: skip
         self._least = 0.5 * width  # [m]: what is shorter is no arrow
 

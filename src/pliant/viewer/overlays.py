@@ -40,7 +40,7 @@ class Overlays:
         self._fixed = ~moving(model)
         self.force, self.torque = Scale("N", ROOM * size), Scale("N m", ROOM * size)
         self.most_pressure, self._follows_pressure = 0.0, True  # [Pa], where the colours end
-        self._radius, width = 0.009 * size, 0.008 * size
+        self._radius, width = 0.008 * size, 0.006 * size
         self._root = server.scene.add_frame(ROOT, show_axes=False)
         wanted = check_kinds(show)
         self.nodes = {
@@ -63,7 +63,7 @@ class Overlays:
         self.force.see(max(_longest(arrows[:, FORCE]), _longest(pulls.vector)))
         self.torque.see(_longest(torques.vector))
         if "contacts" in drawn:
-            self._draw_points(rows)
+            self._draw_points(rows[rows[:, ELEMENT] < 0.0] if self.nodes["pressure"].visible else rows)
         if "forces" in drawn:
             self._forces.show(arrows[:, PLACE], arrows[:, FORCE] / self.force.per_metre)
         if "cones" in drawn:
@@ -97,7 +97,7 @@ class Overlays:
         """What each kind means, as HTML."""
         return {
             "contacts": colours.state_legend(),
-            "forces": colours.line(colours.FORCE, f"on the body that moves: {self.force}"),
+            "forces": colours.line(colours.FORCE, f"on the moving body: {self.force}"),
             "cones": colours.line(colours.CONE, "as high as the normal force: sticks inside, slips on its rim"),
             "pressure": colours.pressure_legend(self.most_pressure),
             "pulls": colours.line(colours.PULL, f"force: {self.force}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.inputs import Array
 from pliant.viewer.history import Pair
+from pliant.viewer.scale import length_unit
 
 if TYPE_CHECKING:
     from pliant.viewer.view import View
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 HEIGHT: Final = 150  # [px]
 COLOURS: Final = ("#0072b2", "#e66100", "#222222")
 STYLE: Final = "font-size:0.8em;text-align:center;margin-top:-0.4em"
-UNITS: Final = (("m", 1.0), ("mm", 1e3), ("µm", 1e6), ("nm", 1e9))
 NOBODY: Final = "none yet"
 ROW: Final = ("kinetic", "potential", "total")
 
@@ -91,8 +91,3 @@ class PlotsTab:
         self._pairs = {" on ".join(names[g] or f"#{g}" for g in pair): pair for pair in pairs}
         self._pair.options = list(self._pairs)
         self._pair.value = chosen if chosen in self._pairs else next(iter(self._pairs))
-
-
-def length_unit(largest: float) -> tuple[str, float]:
-    """In which to write a length [m], and how many of it a metre has: axes have room for a few digits."""
-    return next((unit for unit in UNITS if largest * unit[1] >= 1.0), UNITS[-1] if largest > 0.0 else UNITS[0])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pliant.viewer.moment import Moment
 from pliant.viewer.playback import Playback
+from pliant.viewer.scale import length_unit
 
 if TYPE_CHECKING:
     from pliant.viewer.view import View
@@ -95,8 +96,9 @@ def status_html(view: View, moment: Moment, rate: float) -> str:
         colour = "inherit" if moment.status.solved else "#c0392b"
         words = html.escape(str(moment.status).replace("`", ""))
         lines.append(f'<span style="color:{colour}">{words}</span>')
+        unit, factor = length_unit(moment.deepest)
         lines.append(
             f"residual {moment.residual:.1e}, {moment.iterations:.3g} iterations, {len(moment.rows)} contacts, "
-            f"deepest {moment.deepest:.3g} m"
+            f"deepest {moment.deepest * factor:.3g} {unit}"
         )
     return f'<div style="font-size:0.85em;line-height:1.4;padding:0.2em 0.8em">{"<br/>".join(lines)}</div>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+UNITS: Final = (("m", 1.0), ("mm", 1e3), ("µm", 1e6), ("nm", 1e9))
 NICE: Final = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -22,6 +23,11 @@ def in_words(value: float) -> str:
         mantissa, _, exponent = f"{value:.3g}".partition("e")
         return f"{mantissa}e{int(exponent)}" if exponent else mantissa
     return f"{value:.4g}"
+
+
+def length_unit(largest: float) -> tuple[str, float]:
+    """In which to write a length [m], and how many of it a metre has: axes have room for a few digits."""
+    return next((unit for unit in UNITS if largest * unit[1] >= 1.0), UNITS[-1] if largest > 0.0 else UNITS[0])
 
 
 class Scale:
