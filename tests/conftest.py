@@ -17,6 +17,7 @@ import pytest
 MANY = 500  # tests; for a few it is not worth it
 LATER = (
     "bench",
+    "rendering",
     "solvers/test_apart",
     "studies",
     "systems",
@@ -24,6 +25,7 @@ LATER = (
     "test_examples",
     "test_faults",
     "test_run",
+    "test_stage",
     "viewer",
 )
 
@@ -50,3 +52,18 @@ def pytest_sessionfinish() -> None:
     for process in _compiling:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def opengl() -> None:
+    """Skip where nothing can be drawn without a screen."""
+    from pliant.errors import PliantError
+    from pliant.rendering.opengl import open_context
+    from pliant.systems.mujoco_door import mujoco
+
+    try:
+        context, room = open_context(mujoco().MjModel.from_xml_string("<mujoco/>"), (16, 16))
+    except PliantError as error:
+        pytest.skip(str(error))
+    room.free()
+    context.free()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pliant.laws import Law
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
     from pliant.problem import StepProblem
-    from pliant.render import render
+    from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
     from pliant.solvers import Convex, Coulomb, Printed
@@ -76,7 +76,7 @@ _HOME = {
     "mj_step2": "systems.mujoco_calls",
     "patch_mujoco": "systems.mujoco_patch",
     "pressure": "systems.mujoco_contacts",
-    "render": "render",
+    "render": "rendering",
     "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
     "solve": "solvers.driver",

@@ -40,7 +40,7 @@ def add_render(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run_render(given: argparse.Namespace) -> int:
     """Draw; the exit status."""
     try:
-        from pliant.render import render
+        from pliant.rendering import render
 
         path = render(
             given.run, given.out, model=given.model, time=given.time, fps=given.fps, speed=given.speed, size=given.size,

@@ -32,6 +32,8 @@ def add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )  # fmt: skip
     view.add_argument("--see-through", action="store_true", help="begin with bodies that one looks through")
     view.add_argument("--export", metavar="PAGE", help="write a run to this HTML file, and open nothing")
+    view.add_argument("--fps", type=float, metavar="N", help="frames per second of the page (default: 30)")
+    view.add_argument("--force", action="store_true", help="overwrite PAGE")
     view.add_argument(
         "--host", default=HOST, help=f"the address to listen on (default: {HOST}, which only this machine reaches)"
     )
@@ -73,8 +75,8 @@ def _export(given: argparse.Namespace) -> int:
         raise InputError(f"--export takes a run: make one with `pliant run {given.model} --out RUN`")
     _refuse(given)
     show = _kinds(given.show or "contacts,forces")
-    export_html(given.model, given.export, model=given.of, show=show)
-    print(f"pliant view: {given.export} plays in any browser")
+    page = export_html(given.model, given.export, model=given.of, show=show, fps=given.fps, overwrite=given.force)
+    print(f"pliant view: {page} plays in any browser")
     return 0
 
 

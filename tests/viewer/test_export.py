@@ -30,6 +30,8 @@ def test_nothing_is_overwritten(rolling, tmp_path, capsys):
     page.write_text("mine")
     assert main(["view", str(rolling), "--export", str(page)]) == 1
     assert "exists already" in capsys.readouterr().err and page.read_text() == "mine"
+    assert main(["view", str(rolling), "--export", str(page), "--force", "--fps", "5"]) == 0
+    assert "pliant-legend" in page.read_text(encoding="utf-8")
     assert main(["view", str(rolling), "--export", str(tmp_path / "none" / "page.html")]) == 1
     assert "make its folder first" in capsys.readouterr().err
 
@@ -37,7 +39,7 @@ def test_nothing_is_overwritten(rolling, tmp_path, capsys):
 def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(pliant.InputError, match="or the path of a run, got"):
         pliant.export_html("scene.xml", tmp_path / "page.html")
-    with pytest.raises(pliant.InputError, match="frames must be"):
-        pliant.export_html(pliant.Trajectory({}, list, ended="complete"), tmp_path / "page.html", frames=0.0)
+    with pytest.raises(pliant.InputError, match="fps must be"):
+        pliant.export_html(pliant.Trajectory({}, list, ended="complete"), tmp_path / "page.html", fps=0.0)
     with pytest.raises(pliant.InputError, match="show: there is no 'heat'"):
         pliant.export_html(pliant.Trajectory({}, list, ended="complete"), tmp_path / "page.html", show=["heat"])

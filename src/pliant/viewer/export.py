@@ -43,35 +43,37 @@ def export_html(
     system: Any = None,
     show: Iterable[str] = ("contacts", "forces"),
     see_through: bool = True,
-    frames: float | None = None,
-) -> None:
+    fps: float | None = None,
+    overwrite: bool = False,
+) -> Path:
     """Write a run to one HTML file that plays in any browser, offline (needs the extra `viewer`).
 
-    run: a Trajectory, or the path of one. path: of the page, which must not exist. model, system: as of `pliant.view`.
+    run: a Trajectory, or the path of one. model, system: as of `pliant.view`.
     show: what is drawn over the bodies to begin with, as of `pliant.view`; the rest can be switched on in the page, in
-    its scene tree. frames: pictures in a second of the run, at most as many as there are samples; by default 30, fewer
-    in runs of more than 100 s.
+    its scene tree. fps: frames per second of the run, at most as many as there are samples; by default 30, fewer in runs
+    of more than 100 s. overwrite: an existing file is replaced, else it is an error. Returns the path.
     """
     if not isinstance(run, Trajectory) and not is_run(run):
         raise InputError(f"run must be a pliant.Trajectory or the path of a run, got {run!r}: pliant run makes one")
-    if frames is not None and not (math.isfinite(frames) and frames > 0.0):
-        raise InputError(f"frames must be a number > 0 in a second, got {frames!r}")
+    if fps is not None and not (math.isfinite(fps) and fps > 0.0):
+        raise InputError(f"fps must be a number > 0, got {fps!r}")
     wanted, place = check_kinds(show), Path(path)
-    if place.exists():
-        raise InputError(f"{place} exists already: choose another name, or move it away")
+    if place.exists() and not overwrite:
+        raise InputError(f"{place} exists already: choose another name, or overwrite it (overwrite=True, --force)")
     source = open_source(run, model=model, system=system)
     assert isinstance(source, Playback)
-    text = _page(source, wanted, see_through, frames)
-    with telling(place), open(place, "x", encoding="utf-8") as file:
+    text = _page(source, wanted, see_through, fps)
+    with telling(place), open(place, "w" if overwrite else "x", encoding="utf-8") as file:
         file.write(text)
+    return place
 
 
-def frame_samples(times: Any, frames: float | None) -> tuple[Ints, float]:
+def frame_samples(times: Any, fps: float | None) -> tuple[Ints, float]:
     """Which samples are drawn, and how long each stays [s]."""
     span = float(times[-1] - times[0])
     if span <= 0.0:
         return np.zeros(1, np.int64), 0.0
-    rate = min(FRAMES, MANY / span) if frames is None else frames
+    rate = min(FRAMES, MANY / span) if fps is None else fps
     count = max(min(math.ceil(span * rate), len(times) - 1), 1)
     moments = np.linspace(times[0], times[-1], count + 1)
     after = np.clip(np.searchsorted(times, moments), 1, len(times) - 1)
@@ -79,8 +81,8 @@ def frame_samples(times: Any, frames: float | None) -> tuple[Ints, float]:
     return nearer.astype(np.int64), span / count
 
 
-def _page(source: Playback, wanted: set[str], see_through: bool, frames: float | None) -> str:
-    samples, pause = frame_samples(source.times, frames)
+def _page(source: Playback, wanted: set[str], see_through: bool, fps: float | None) -> str:
+    samples, pause = frame_samples(source.times, fps)
     server = open_server(port=0)
     try:
         source.show(int(samples[0]))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pliant.errors import PliantError
-from pliant.render import opengl
+from pliant.rendering import opengl
 
 linux = pytest.mark.skipif(sys.platform in opengl.USUAL, reason="where there are two ways without a screen")
 

@@ -10,14 +10,14 @@ import pytest
 
 import pliant
 from pliant.cli import main
-from pliant.render import film, sinks
-from pliant.render.canvas import Canvas
+from pliant.rendering import film, sinks
+from pliant.rendering.canvas import Canvas
 from pliant.studies.pendulum import Pendulum
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs pliant[render]", exc_type=ImportError)
 SMALL = (64, 48)
 BALL = """<mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="1 1 1"/>
-  <camera name="side" pos="0 -3 0.5" xyaxes="1 0 0 0 0 1"/>
+  <camera name="side" pos="0 -1 0.2" xyaxes="1 0 0 0 0 1"/>
   <body pos="0 0 0.099999"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>"""
 
 
@@ -83,14 +83,14 @@ def test_a_picture_shows_the_bob_where_it_is(tmp_path, swing):
 
 @pytest.mark.usefixtures("opengl")
 def test_arrows_are_as_long_as_they_say(tmp_path, resting):
-    """2 kg at rest: 19.62 N, at 39.24 N/m an arrow of half a metre, seen from 3 m with an angle of 45 degrees."""
+    """2 kg at rest: 19.62 N, at 78.48 N/m an arrow of 0.25 m, seen from 1 m with an angle of 45 degrees."""
     path = pliant.render(
-        resting, tmp_path / "f.png", forces=True, scale=39.24, size=(400, 400), camera="side", caption=False
+        resting, tmp_path / "f.png", forces=True, scale=78.48, size=(600, 600), camera="side", caption=False
     )
     image = picture(path)
     rows = np.argwhere(image[..., 0] > image[..., 2] + 20)[:, 0]
-    metre = 400 / (2.0 * 3.0 * np.tan(np.radians(22.5)))
-    assert np.isclose(np.ptp(rows), 0.5 * metre, rtol=0.15)  # its tip is finer than a pixel
+    metre = 600 / (2.0 * np.tan(np.radians(22.5)))
+    assert np.isclose(np.ptp(rows), 0.25 * metre, rtol=0.08)  # its tip is finer than a pixel
 
 
 @pytest.mark.usefixtures("opengl")

@@ -12,11 +12,11 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Ints
-from pliant.render.arrows import Arrows
-from pliant.render.camera import Camera, box_of, seen_from
-from pliant.render.canvas import Canvas, Image
-from pliant.render.caption import written
-from pliant.render.sinks import opened, suffix_of
+from pliant.rendering.arrows import Arrows
+from pliant.rendering.camera import Camera, box_of, seen_from
+from pliant.rendering.canvas import Canvas, Image
+from pliant.rendering.caption import written
+from pliant.rendering.sinks import opened, suffix_of
 from pliant.stage import Stage
 from pliant.systems.mujoco_door import mujoco
 from pliant.trajectory import Trajectory

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.render.canvas import Image
-from pliant.render.sinks import pillow
+from pliant.rendering.canvas import Image
+from pliant.rendering.sinks import pillow
 
 
 def written(image: Image, lines: list[str]) -> Image:

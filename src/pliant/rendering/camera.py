@@ -90,7 +90,9 @@ def box_of(stage: Stage, data: Any) -> Box:
     lows, highs = [], []
     for k in np.unique(np.linspace(0, count - 1, min(LOOKS, count)).astype(int)):
         stage.show(data, int(k))
-        at, reach = data.geom_xpos[moves], m.geom_rbound[moves][:, None]
+        turn = data.geom_xmat[moves].reshape(-1, 3, 3)
+        at = data.geom_xpos[moves] + np.einsum("nij,nj->ni", turn, m.geom_aabb[moves, :3])
+        reach = np.einsum("nij,nj->ni", np.abs(turn), m.geom_aabb[moves, 3:])
         points = np.concatenate([at - reach, at + reach, data.site_xpos[sites]])
         if len(points) and np.all(np.isfinite(points)):
             lows.append(points.min(axis=0))

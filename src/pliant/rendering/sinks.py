@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from pliant.errors import InputError, PliantError, missing_extra
-from pliant.render.canvas import Image
+from pliant.rendering.canvas import Image
 from pliant.writing import telling
 
 FILMS: Final = (".mp4", ".gif")
@@ -76,7 +76,7 @@ class _Film:
         out = ANIMATION if path.suffix == ".gif" else FILM
         command = [_ffmpeg(), "-y", "-loglevel", "error", *frames, *out, str(path)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )
 
     def add(self, image: Image) -> None:

@@ -1,5 +1,5 @@
 """Pictures and films of runs, without a screen."""
 
-from pliant.render.film import render
+from pliant.rendering.film import render
 
 __all__ = ["render"]

@@ -7,15 +7,15 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.inputs import Array
-from pliant.render.canvas import round_below
+from pliant.rendering.canvas import round_below
 from pliant.systems.mujoco_door import mujoco
 from pliant.trajectory import Trajectory
 
 COLUMNS: Final = ("x", "y", "z", "fx", "fy", "fz")
 ORANGE, RED = np.array([0.90, 0.62, 0.0, 1.0]), np.array([0.84, 0.37, 0.0, 1.0])
 USUAL: Final = 95.0  # per cent of the forces are drawn at most LONG; impacts may reach out of the picture
-LONG: Final = 0.45  # of the scene
-THICK, DOT = 0.014, 0.022  # of the scene
+LONG: Final = 0.35  # of the scene
+THICK, DOT = 0.008, 0.016  # of the scene
 
 
 class Arrows:
@@ -42,7 +42,7 @@ class Arrows:
     def caption(self) -> str:
         """The scale in words."""
         length = round_below(LONG * self._size)
-        return f"arrow of {length:g} m: {length * self.scale:.3g} N" if self._forces else ""
+        return f"arrow of {length:g} m: {length * self.scale:.6g} N" if self._forces else ""
 
 
 def _scale(forces: Array, size: float) -> float:

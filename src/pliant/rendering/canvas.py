@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.inputs import Array
-from pliant.render.opengl import open_context
+from pliant.rendering.opengl import open_context
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_dress import FLOOR as TILES
 
 Image = NDArray[np.uint8]  # (height, width, 3)
 ALPHA: Final = 0.35  # of bodies that one sees through
+SHADOWS: Final = 1.75  # extents about what is seen, in which there are shadows
+FAR: Final = 4.0  # extents from which light comes; floors that are nearer to it get specks
 GEOMS: Final = 10_000  # beside those of the model: arrows
 
 
@@ -27,9 +29,10 @@ class Canvas:
     ) -> None:
         mj = mujoco()
         self.model = copy.copy(model)
-        self.model.stat.center, self.model.stat.extent = centre, extent  # where shadows fall
-        self.model.vis.map.alpha, self.model.vis.map.shadowclip = ALPHA, 3.0
-        self.model.vis.quality.shadowsize = 4096
+        # MuJoCo counts all of these in extents, and from two of them directional light comes
+        self.model.stat.center, self.model.stat.extent = centre, FAR * extent
+        self.model.vis.map.znear /= FAR
+        self.model.vis.map.alpha, self.model.vis.map.shadowclip = ALPHA, SHADOWS / FAR
         self.model.vis.global_.offwidth, self.model.vis.global_.offheight = size
         self.model.vis.quality.offsamples = 4
         self._size = size
@@ -37,7 +40,7 @@ class Canvas:
         self._scene = mj.MjvScene(self.model, maxgeom=GEOMS + 4 * self.model.ngeom + self.model.nsite)
         mj.mjr_setBuffer(mj.mjtFramebuffer.mjFB_OFFSCREEN, self._room)
         self._rectangle = mj.MjrRect(0, 0, *size)
-        self._far = 2.0 * extent
+        self._far = FAR * extent
         _tile(self.model, extent)
         self._option = mj.MjvOption()
         self._option.flags[mj.mjtVisFlag.mjVIS_TRANSPARENT] = through
