@@ -48,10 +48,10 @@ def export_html(
 ) -> Path:
     """Write a run to one HTML file that plays in any browser, offline (needs the extra `viewer`).
 
-    run: a Trajectory, or the path of one. model, system: as of `pliant.view`.
-    show: what is drawn over the bodies to begin with, as of `pliant.view`; the rest can be switched on in the page, in
-    its scene tree. fps: frames per second of the run, at most as many as there are samples; by default 30, fewer in runs
-    of more than 100 s. overwrite: an existing file is replaced, else it is an error. Returns the path.
+    run: a Trajectory, or the path of one. model, system: as of `pliant.view`. show: what is drawn over the bodies to
+    begin with, as of `pliant.view`; the rest can be switched on in the page, in its scene tree. fps: frames per second
+    of the run, at most as many as there are samples; by default 30, fewer in runs of more than 100 s. overwrite: an
+    existing file is replaced, else it is an error. Returns the path.
     """
     if not isinstance(run, Trajectory) and not is_run(run):
         raise InputError(f"run must be a pliant.Trajectory or the path of a run, got {run!r}: pliant run makes one")
