@@ -26,7 +26,7 @@ LATER = (
     "test_faults",
     "test_run",
     "test_stage",
-    "test_viewer",
+    "viewer",
 )
 
 _compiling: list[subprocess.Popen[bytes]] = []

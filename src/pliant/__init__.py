@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pliant.systems.mujoco_stats import stats
     from pliant.systems.mujoco_system import MujocoSystem, load
     from pliant.trajectory import Trajectory
+    from pliant.viewer.door import view
+    from pliant.viewer.export import export_html
 
 # name -> module that defines it.
 _HOME = {
@@ -64,6 +66,7 @@ _HOME = {
     "Trajectory": "trajectory",
     "Unilateral": "constraints",
     "contacts": "systems.mujoco_contacts",
+    "export_html": "viewer.export",
     "gyroscopic_torque": "gyroscope",
     "linearize": "solvers.linearize",
     "load": "systems.mujoco_system",
@@ -79,6 +82,7 @@ _HOME = {
     "solve": "solvers.driver",
     "stats": "systems.mujoco_stats",
     "step": "step",
+    "view": "viewer.door",
 }
 
 __all__ = [
@@ -109,6 +113,7 @@ __all__ = [
     "Unilateral",
     "__version__",
     "contacts",
+    "export_html",
     "gyroscopic_torque",
     "linearize",
     "load",
@@ -124,6 +129,7 @@ __all__ = [
     "solve",
     "stats",
     "step",
+    "view",
 ]
 
 

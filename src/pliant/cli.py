@@ -6,19 +6,16 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
 from pliant.cli_render import add_render, run_render
 from pliant.cli_replay import add_replay, run_replay
-from pliant.cli_run import STOPPED, add_model, add_run, run_model
+from pliant.cli_run import STOPPED, add_run, run_model
+from pliant.cli_view import add_view, run_view
 from pliant.errors import PliantError
 from pliant.studies import STUDIES
-
-if TYPE_CHECKING:
-    from pliant.viewer import View
 
 PICTURE = "pliant-demo.png"
 FOLDER = "pliant-studies"
@@ -54,7 +51,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "run":
         return run_model(given)
     if given.command == "view":
-        return _view(given)
+        return run_view(given)
     return _demo(given.out)
 
 
@@ -94,22 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     add_run(commands)
     add_render(commands)
     add_replay(commands)
-    _add_view(commands)
+    add_view(commands)
     return parser
-
-
-def _add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    view = commands.add_parser(
-        "view",
-        help="simulate a MuJoCo model or a URDF and watch it in the browser",
-        description="Step a model with pliant's forces and show it in the browser, on this machine alone, until Ctrl-C "
-        'ends it (needs pip install "pliant[viewer]"). Of a URDF the collision shapes are shown.',
-    )
-    add_model(view)
-    view.add_argument(
-        "--port", type=int, default=8080, help="where to listen, or the next that is free (default: 8080)"
-    )
-    view.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
@@ -136,35 +119,6 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
             print(f"pliant reproduce: stopped; finished: {', '.join(done) or 'none'}", file=sys.stderr)
             return STOPPED
     return 0
-
-
-def _view(given: argparse.Namespace) -> int:
-    from pliant.materials_file import read_materials
-    from pliant.systems.mujoco_load import read_model
-    from pliant.viewer import View
-
-    try:
-        model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
-        materials = read_materials(given.materials) if given.materials else None
-        _watch(View(model, port=given.port, materials=materials), browser=not given.no_browser)
-    except (PliantError, OSError, ImportError) as error:
-        print(f"pliant view: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:  # before there was anything to see
-        return STOPPED
-    return 0
-
-
-def _watch(view: View, *, browser: bool) -> None:
-    import webbrowser
-
-    try:
-        print(f"pliant view: {view.url} until Ctrl-C", flush=True)
-        if browser:
-            webbrowser.open(view.url)
-        view.run()
-    except KeyboardInterrupt:  # before `run` takes Ctrl-C as its end
-        view.close()
 
 
 def _compile() -> int:

@@ -16,9 +16,9 @@ SOLVERS: Final = ("coulomb", "convex", "printed")
 STOPPED: Final = 130  # what shells give a command that Ctrl-C ended
 
 
-def add_model(command: argparse.ArgumentParser) -> None:
+def add_model(command: argparse.ArgumentParser, *, metavar: str = "MODEL", what: str = "an MJCF or URDF file") -> None:
     """What every command on a model takes."""
-    command.add_argument("model", metavar="MODEL", help="an MJCF or URDF file")
+    command.add_argument("model", metavar=metavar, help=what)
     command.add_argument("--step", type=float, metavar="S", help="timestep in seconds (default: the model's)")
     command.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
     command.add_argument("--floor", action="store_true", help="add a floor at height 0")

@@ -67,6 +67,8 @@ def simulate(
     geoms = getattr(system, "geoms", None)
     if geoms is not None:
         parameters["geoms"] = list(geoms)
+        if (friction := getattr(system, "friction", None)) is not None:
+            parameters["friction"] = friction
     scene = scene_of(system, clock.begin, first.q)
     recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first, scene)
     try:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.drawing import POSE
 from pliant.errors import PliantError
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.readout import contact_table, pressure_table
 from pliant.record import Record, write
 from pliant.run_file import (
@@ -92,6 +92,13 @@ class Trajectory:
         return [forces for chunk in self._chunks() for forces in forces_in(chunk)][1:]
 
     @cached_property
+    def force_names(self) -> list[tuple[str, ...]]:
+        """T tuples, the names of the constraints whose forces they are. Runs of `pliant run` hold the limits and
+        equalities that push, such as "joint:knee" and "equality:loop"; their contacts are in `contacts`."""
+        layouts = [chunk.layouts[index] for chunk in self._chunks() for index in chunk.layout]
+        return [tuple(name for name, _, _ in layout) for layout in layouts][1:]
+
+    @cached_property
     def stats(self) -> dict[str, Any]:
         """By name, (T,) each."""
         columns = zip(STATS, self._joined("stats")[1:].T, strict=True)
@@ -144,7 +151,12 @@ class Trajectory:
             raise PliantError(
                 "this run has no contacts by name: its system has no `readout`; Trajectory.forces has the forces"
             )
-        return np.repeat(self.time, self._joined("touches").astype(np.int64)), self._joined("touch"), names
+        counts, rows = self.touches()
+        return np.repeat(self.time, counts), rows, names
+
+    def touches(self) -> tuple[Ints, Array]:
+        """(T+1,) how many contacts each sample has, and the rows of all of them, see pliant.readout."""
+        return self._joined("touches").astype(np.int64), self._joined("touch")
 
     @property
     def scene(self) -> Scene | None:

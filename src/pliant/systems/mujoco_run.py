@@ -26,6 +26,7 @@ from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import model_materials, names
 from pliant.systems.mujoco_profile import Profile
+from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem
@@ -115,7 +116,7 @@ def run(
     parameters = {
         "step": h, "duration": float(duration), "time": float(system.data.time), "solver": repr(solver),
         "record_every": every, "q": system.q.tolist(), "v": system.v.tolist(), "geoms": system.geoms, "model": name,
-        "materials": {key: repr(what) for key, what in chosen.items()},
+        "materials": {key: repr(what) for key, what in chosen.items()}, "friction": system.friction,
     }  # fmt: skip
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent} for {out.name}: make it, or choose another name")
@@ -144,7 +145,7 @@ def _march(
     from tqdm import tqdm
 
     data, counted, h = system.data, stats(system.data), float(system.model.opt.timestep)
-    summary, ended, geoms = Summary(step=h), COMPLETE, system.geoms
+    summary, ended, geoms, pulls = Summary(step=h), COMPLETE, system.geoms, PullReader(system.model)
     counted.clock()
     begin = perf_counter()
     with tqdm(total=steps, unit="step", disable=not progress) as bar, Interrupts() as interrupts:
@@ -155,10 +156,13 @@ def _march(
                 start = perf_counter()
                 outcome = _step(system, solver, counted)
                 taken = perf_counter() - start
+                held = pulls.read(data)
+                layout = tuple((name, len(numbers), 1) for name, numbers in held.items())
+                outcome = outcome._replace(forces=tuple(held.values()))
                 if outcome.status in UNSOLVED and summary.saved is None:
                     summary.saved = _save(system, before, out)
                 touch = contact_rows(system.model, data, data.qvel)
-                recorder.step(float(data.time), State(k + 1, system.q, system.v, None), outcome, False, (), touch)
+                recorder.step(float(data.time), State(k + 1, system.q, system.v, None), outcome, False, layout, touch)
                 _note(summary, outcome, touch, geoms, float(data.time))
                 summary.profile.add(taken, outcome.iterations, outcome.factorizations, data.nefc, len(touch))
                 bar.update()

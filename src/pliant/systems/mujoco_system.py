@@ -21,6 +21,7 @@ from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_friction import sliding
 from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_laws import Substance, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
@@ -53,6 +54,7 @@ class MujocoSystem:
         self._aside = mujoco().MjData(model)  # to look at other states
         self._kinds: list[str] = []
         self._step: Assembled | None = None  # of the problem that was asked for last
+        self.materials, self.compliance = materials, compliance
         self.stepper = Stepper(model, materials, compliance)
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 
@@ -133,6 +135,11 @@ class MujocoSystem:
     def geoms(self) -> list[str]:
         """Names of all geoms, '' for those without."""
         return names(self.model, "geom")
+
+    @property
+    def friction(self) -> list[float]:
+        """Coefficients of sliding of all geoms, before those of two are mixed."""
+        return sliding(self.model, self.stepper.laws.friction).tolist()
 
     def contacts(self, solution: Solution) -> Any:
         """Contacts of one step of `pliant.step` or `solve`, as the table `Trajectory.contacts`, without the time."""

@@ -1,0 +1,37 @@
+"""What is in the picture: the bodies, what is drawn over them, and the place that the camera looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pliant.viewer.bodies import Bodies, aim, place_of, place_of_all
+from pliant.viewer.moment import Moment
+from pliant.viewer.overlays import Overlays
+from pliant.viewer.playback import Playback
+from pliant.viewer.source import Source
+
+
+class Scene:
+    """For a run, the camera sees all of it, and the scales are those of all of it."""
+
+    def __init__(self, server: Any, source: Source, *, show: Iterable[str], see_through: bool) -> None:
+        self._server, self._source = server, source
+        self.moment: Moment = source.look()
+        places = [place_of(source.model, source.shown)]
+        if isinstance(source, Playback):
+            places += [place_of(source.model, data) for _, data in source.survey()]
+        place = place_of_all(places)
+        aim(server, place)
+        self.bodies = Bodies(server, source.model, see_through=see_through)
+        self.overlays = Overlays(server, source.model, place.size, show=show)
+        if isinstance(source, Playback):
+            self.overlays.survey(source.survey())
+
+    def draw(self, *, everything: bool = False) -> None:
+        """What the source shows now. everything: also what is hidden, for an exported page."""
+        self.moment = self._source.look()
+        with self._server.atomic():
+            self.bodies.draw(self._source.shown)
+            self.overlays.move(self.bodies.offset)
+            self.overlays.update(self.moment, self._source.shown, everything=everything)

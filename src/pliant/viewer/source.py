@@ -1,0 +1,29 @@
+"""What a view shows: a simulation, or a run that is played back."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pliant.viewer.history import Curves, Pair
+from pliant.viewer.moment import Moment
+
+
+class Source(Protocol):
+    """model, shown: what is drawn, bodies placed by `look`. geoms: names, '' where there is none."""
+
+    model: Any
+    shown: Any
+
+    @property
+    def time(self) -> float: ...
+    @property
+    def geoms(self) -> list[str]: ...
+    @property
+    def pairs(self) -> list[Pair]: ...
+    @property
+    def ended(self) -> bool: ...
+    def go(self, seconds: float, until: float) -> bool: ...
+    def step(self, count: int = 1) -> None: ...
+    def reset(self) -> None: ...
+    def look(self) -> Moment: ...
+    def curves(self, pair: Pair | None) -> Curves: ...
