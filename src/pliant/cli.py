@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
+from pliant.cli_plot import add_plot, run_plot
 from pliant.cli_replay import add_replay, run_replay
 from pliant.cli_run import STOPPED, add_model, add_run, run_model
 from pliant.errors import PliantError
@@ -48,6 +49,8 @@ def _run(given: argparse.Namespace) -> int:
         return run_bench(given)
     if given.command == "replay":
         return run_replay(given)
+    if given.command == "plot":
+        return run_plot(given)
     if given.command == "run":
         return run_model(given)
     if given.command == "view":
@@ -89,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--quick", action="store_true", help="shorter runs")
     add_bench(commands)
     add_run(commands)
+    add_plot(commands)
     add_replay(commands)
     _add_view(commands)
     return parser

@@ -31,7 +31,12 @@ from pliant.trajectory import (
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is
 STATUSES = list(Status)
-FREE = ("duration", "versions", "geoms")  # parameters in which a run that goes on may differ from the one in the file
+FREE = (
+    "duration",
+    "versions",
+    "geoms",
+    "coordinates",
+)  # parameters in which a run that goes on may differ from the one in the file
 NOTHING = np.zeros((0, len(COLUMNS)))
 # time, q, v, how the forces are laid out, forces, statistics, contacts
 Sample = tuple[float, Array, Array, Layout, Array, Array, Array]

@@ -114,6 +114,7 @@ def run(
     parameters = {
         "step": h, "duration": float(duration), "time": float(system.data.time), "solver": repr(solver),
         "record_every": every, "q": system.q.tolist(), "v": system.v.tolist(), "geoms": system.geoms, "model": name,
+        "coordinates": system.coordinates,
         "materials": {key: repr(what) for key, what in chosen.items()},
     }  # fmt: skip
     if not out.parent.is_dir():
