@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,13 +37,13 @@ def run(system):
     return pliant.simulate(system, system.q, v, duration=1.0, step=0.01)
 
 
-def curves(figure, panel=0):
+def curves(figure: Any, panel: int = 0) -> dict[str, Any]:
     """By label, (x, y); those of a panel that have one."""
     lines = figure.axes[panel].get_lines()
     return {line.get_label(): line.get_xydata().T for line in lines if not line.get_label().startswith("_")}
 
 
-def sizes(figure):
+def sizes(figure: Any) -> list[float]:
     """Of every text in the picture that says something [pt]."""
     from matplotlib.text import Text
 
@@ -72,7 +73,7 @@ def test_energy_balances(run, system):
     assert list(kinds) == ["kinetic", "gravitational", "spring"] and len(time) == len(run)
     figure = run.plot_energy(system)
     shown = curves(figure)
-    total = sum(kinds.values())
+    total = np.sum(list(kinds.values()), axis=0)
     np.testing.assert_allclose(shown[DISSIPATED][1], total[0] - total, atol=1e-12)
     assert shown["gravitational"][1].min() == 0.0
     assert shown[DISSIPATED][1][-1] > 1.5  # of 2 J of the fall, and 1 J of sliding less rolling

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.plot.style import BLUE, COLOURS, GREY, INK, MARKERS, SMALL, label, panels
+import numpy as np
+
+from pliant.plot.style import BLUE, COLOURS, COLUMN, GREY, INK, MARKERS, SMALL, label, panels
 from pliant.studies.study import Results
 
 NAMES = ("LSODA", "VODE", "BDF", "Radau", "DOP853", "CVODE")
@@ -12,7 +14,25 @@ NAMES = ("LSODA", "VODE", "BDF", "Radau", "DOP853", "CVODE")
 
 def draw(results: Results) -> dict[str, Any]:
     """Both pictures."""
-    return {"foundation-error": _errors(results["rows"]), "foundation-work": _work(results)}
+    pictures = {"foundation-error": _errors(results["rows"]), "foundation-work": _work(results)}
+    return {**pictures, "foundation-pressure": _pressure(results["pressure"])}
+
+
+def _pressure(found: Results) -> Any:
+    """Under the cube, seen from above."""
+    figure, (ax,) = panels(1, title="Pressure under the cube", width=COLUMN, height=2.9)
+    n = found["side"]
+    pressure = np.array(found["pressure"]).reshape(n, n)
+    shown = np.where(pressure > 0.0, pressure, np.nan)
+    image = ax.imshow(shown, origin="lower", extent=(-0.5, 0.5, -0.5, 0.5), cmap="viridis")
+    ax.plot(*found["load"], "o", ms=9, mfc="white", mec=INK, mew=1.2, clip_on=False)
+    ax.grid(visible=False)
+    label(ax, "x [m]", "y [m]")
+    ax.set_title(f"{found['row']}\n{found['time']:g} s; circle: the load", fontsize=SMALL)
+    bar = figure.colorbar(image, ax=ax)
+    bar.set_label("pressure [Pa]", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    return figure
 
 
 def _errors(rows: list[dict[str, Any]]) -> Any:

@@ -20,6 +20,7 @@ from pliant.laws import Law
 from pliant.plot.style import BLUE, SMALL, label, panels
 from pliant.problem import StepProblem
 from pliant.step import step
+from pliant.studies.spring_page import PAGE, claims
 from pliant.studies.study import Progress, Results, Study
 
 MASS = 1.0  # m [kg]
@@ -121,7 +122,8 @@ def run(quick: bool, progress: Progress) -> Results:
                 "x": _until_it_overflows(x[::every]),
             }
         )
-    return {"mass": MASS, "start": START, "cases": cases}
+    damped = float(np.abs(np.linalg.eigvals(iteration_matrix("explicit", 1e-7, 1e6, 1.0))).max())
+    return {"mass": MASS, "start": START, "cases": cases, "claims": claims(cases, damped)}
 
 
 def draw(results: Results) -> dict[str, Any]:
@@ -146,4 +148,4 @@ def draw(results: Results) -> dict[str, Any]:
     return {"spring": figure}
 
 
-STUDY = Study("A mass on a spring and a damper: which Euler scheme survives", run, draw)
+STUDY = Study("A mass on a spring and a damper: which Euler scheme survives", run, draw, PAGE)
