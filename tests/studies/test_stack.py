@@ -79,6 +79,7 @@ def test_the_study(tmp_path):
     assert results["claims"][0]["holds"] == "yes"
     (figure,) = stack.STUDY.draw(results).values()
     figure.savefig(tmp_path / "stack.png")
+    assert all({len(row) for row in table.rows} == {len(table.head)} for table in stack.STUDY.page.tables(results))
 
 
 def test_scenes_are_models_as_they_are():

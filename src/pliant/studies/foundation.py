@@ -18,10 +18,11 @@ import math
 import statistics
 from typing import Any, Final
 
+from pliant.studies.foundation_claims import claims, pressure_of
 from pliant.studies.foundation_cube import CHAOTIC, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_draw import draw
 from pliant.studies.foundation_integrators import installed
-from pliant.studies.foundation_page import PAGE, claims, pressure_of
+from pliant.studies.foundation_page import PAGE
 from pliant.studies.foundation_race import (
     LADDER,
     LIMIT,
@@ -63,7 +64,7 @@ def run(quick: bool, progress: Progress) -> Results:
     progress("foundation: the pressure")
     return {
         "rows": found, "reference": reference, "tables": tables(found), "ladder": LADDER, "limit": limit,
-        "pressure": _pressure(), "claims": claims(found),
+        "pressure": (pressure := _pressure()), "claims": claims(found, pressure),
     }  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from pliant.studies.foundation_claims import at
 from pliant.studies.foundation_cube import ROWS, Row
-from pliant.studies.foundation_page import at
 
 
 class Printed(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pliant.studies.measure import claim
-from pliant.studies.page import Caption, Page, Results, Table, cell
+from pliant.studies.page import Caption, Page, Results
 
 WHERE: Final = "Stable first-order integration"  # the paper's section
 FIGURES: Final = {"explicit": "Figure 1", "semi-implicit": "Figure 2", "implicit": "Figure 3", "pliant": "Figure 3"}
@@ -36,16 +36,6 @@ def _case(case: Results) -> Results:
     return claim(WHERE, says, measured, holds, beside=FIGURES[scheme], why=WHY if holds == "in part" else "")
 
 
-def tables(results: Results) -> list[Table]:
-    head = ["scheme", "h [s]", "k [N/m]", "b [N s/m]", "the paper says", "largest |z|", "so it is"]
-    rows = [
-        [case["scheme"], *(f"{case[name]:g}" for name in ("step", "stiffness", "damping")), case["paper"],
-         cell(case["largest"], 7), case["found"]]
-        for case in results["cases"]
-    ]  # fmt: skip
-    return [Table("Eigenvalues z of the iteration matrices", head, rows, "Figures 1 to 3")]
-
-
 PAGE: Final = Page(
     "A mass of 1 kg on a spring k and a damper b, released at 1 m, by three Euler schemes and by a step of pliant. A "
     "scheme is stable where no eigenvalue z of its iteration matrix is longer than 1.",
@@ -58,5 +48,4 @@ PAGE: Final = Page(
             "2.1e5, semi-implicit Euler at k = 1e6 and 1e7, implicit Euler at h = 1e-5 and 1e-2 s.",
         )
     },
-    tables,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from pliant.errors import InputError
+from pliant.machine import said, versions
 from pliant.plot.style import empty_figure
-from pliant.record import package_versions
 from pliant.simulate import simulate
 from pliant.studies import STUDIES
 from pliant.studies.page import Page
@@ -86,8 +85,8 @@ def reproduce(
             "quick": quick,
             "seconds": time.perf_counter() - begin,
             "date": time.strftime("%Y-%m-%d"),
-            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-            "versions": {"python": platform.python_version(), **package_versions()},
+            "machine": said(),
+            "versions": versions(),
             "results": results,
         }
         pictures = study.draw(results)
