@@ -74,7 +74,9 @@ def test_what_becomes_of_peers():
     assert all(stack.rival(peer, 3)["outcome"] for peer in mujoco_peers(1e10))
 
 
-def test_the_study(tmp_path):
+def test_the_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(stack, "FEW", (10, 25))
+    monkeypatch.setattr(stack, "QUICK", (10,))
     results = stack.run(True, lambda _: None)
     assert results["claims"][0]["holds"] == "yes"
     (figure,) = stack.STUDY.draw(results).values()

@@ -7,7 +7,7 @@ from typing import Any
 
 from pliant.errors import InputError
 from pliant.plot.slopes import Points, pairs
-from pliant.plot.style import COLUMN, Path, label, legend_above, look, panels, saved
+from pliant.plot.style import COLUMN, Path, decades, label, legend_above, look, panels, saved
 
 
 def work_precision(
@@ -24,5 +24,6 @@ def work_precision(
     for i, (name, points) in enumerate(curves.items()):
         ax.loglog(*pairs("work_precision", name, points), label=name, mfc="none", **look(i, marked=True))
     label(ax, error, work)
+    decades(ax)
     legend_above(ax, columns=2)
     return saved(figure, path)

@@ -36,6 +36,7 @@ def residuals(run: Trajectory, *, path: Path | None = None, width: float = COLUM
     if most > MANY:
         below.set_yscale("log")
         below.set_ylim(0.7, 2.0 * most)
+        below.yaxis.set_major_formatter("{x:g}")
     else:
         below.set_ylim(0.0, 1.1 * most)
         below.yaxis.get_major_locator().set_params(integer=True)

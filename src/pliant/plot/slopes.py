@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.plot.style import COLUMN, INK, SMALL, Path, label, legend_above, look, panels, saved
+from pliant.plot.style import COLUMN, INK, SMALL, Path, decades, label, legend_above, look, panels, saved
 
 Points = tuple[Sequence[float] | Array, Sequence[float] | Array]
 
@@ -33,6 +33,7 @@ def convergence(
     first = order(*next(iter(found.values())))
     _triangle(ax, found, round(first) if slope is None and np.isfinite(first) else slope)
     label(ax, "step h [s]", error)
+    decades(ax)
     legend_above(ax, columns=1)
     return saved(figure, path)
 
@@ -67,6 +68,7 @@ def _triangle(ax: Any, curves: Mapping[str, tuple[Array, Array]], slope: float |
     left, right = ends
     high = 0.35 * min(under[1], under[0] * (right / left) ** slope)
     low = high * (left / right) ** slope
+    ax.set_ylim(bottom=min(ax.get_ylim()[0], 0.55 * low))
     ax.plot([left, right, right, left], [low, low, high, low], color=INK, lw=0.9)
     ax.text(right * 1.04, np.sqrt(low * high), f"{slope:g}", fontsize=SMALL, color=INK, va="center")
     ax.text(np.sqrt(left * right), low * 0.93, "1", fontsize=SMALL, color=INK, ha="center", va="top")

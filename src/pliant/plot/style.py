@@ -18,6 +18,7 @@ MARKERS: Final = "osD^vP"
 SMALL, TITLE, HEAD = 8.0, 9.0, 10.0  # [pt]; nothing is smaller than SMALL
 COLUMN, PAGE = 3.5, 7.2  # [in] of a column and of a page in print
 DPI: Final = 200
+FEW_DECADES: Final = 2.0
 Path = str | os.PathLike[str]
 
 
@@ -50,7 +51,7 @@ def panels(
 def plain(ax: Any) -> None:
     """A faint grid, small numbers."""
     ax.grid(color=FAINT, lw=0.6)
-    ax.tick_params(labelsize=SMALL)
+    ax.tick_params(which="both", labelsize=SMALL)
     ax.xaxis.get_offset_text().set_fontsize(SMALL)
     ax.yaxis.get_offset_text().set_fontsize(SMALL)
     ax.set_axisbelow(True)
@@ -62,6 +63,17 @@ def label(ax: Any, across: str = "", up: str = "", title: str = "") -> None:
     ax.set_ylabel(up, fontsize=SMALL)
     if title:
         ax.set_title(title, fontsize=TITLE)
+
+
+def decades(ax: Any) -> None:
+    """Both axes logarithmic: numbers at decades, or at 1, 2 and 5 where there are few of them, never one on another."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if np.log10(high / low) < FEW_DECADES:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def legend(ax: Any, **options: Any) -> Any:
