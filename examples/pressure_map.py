@@ -37,7 +37,7 @@ def main(picture: str | None) -> None:
     print(f"{last.sum()} of 1800 elements touch, up to {np.asarray(pressure['pressure'])[last].max() / 1e3:.1f} kPa")
     print(f"they carry {np.asarray(contacts['fz'])[last].sum():.3f} N; the pad sinks by {-1e3 * run.q[-1, 0]:.3f} mm")
     if picture:
-        run.draw_pressure(picture)
+        run.plot_pressure(path=picture)
         print(f"picture: {picture}")
 
 
