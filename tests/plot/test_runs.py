@@ -206,3 +206,15 @@ def test_the_command_wants_the_model_of_the_run(tmp_path, capsys, monkeypatch):
     assert main(["plot", "scene.run", "--what", "energy", "--materials", "steel.yaml"]) == 1
     assert "--materials" in capsys.readouterr().err
     assert main(["plot", "none.run"]) == 1
+
+
+def test_coordinates_of_ones_own_have_their_names():
+    class Named(Pendulum):
+        coordinates: Any = {"q": [["x", "m"], ["x", "m"], ["turn", "rad"]], "v": [[f"v{i}", "m/s"] for i in range(3)]}
+
+    run = pliant.simulate(Named(), [1, 0, 0], [0, 0, 0], duration=0.1, step=0.05)
+    figure = run.plot_states()
+    assert list(curves(figure)) == ["x", "x (q1)"] and list(curves(figure, 1)) == ["turn"]
+    Named.coordinates = {"q": [["x", "m"]], "v": []}
+    with pytest.raises(pliant.InputError, match=r"system.coordinates: expected 3 entries \[name, unit\] for q"):
+        pliant.simulate(Named(), [1, 0, 0], [0, 0, 0], duration=0.1, step=0.05)

@@ -62,12 +62,13 @@ def _of_pairs(run: Trajectory) -> dict[str, Force]:
     n, f = (np.stack([np.asarray(table[c + axis]) for axis in "xyz"], axis=1) for c in "nf")
     normal = np.sum(n * f, axis=1)
     across = f - normal[:, None] * n
-    # the first of equal times, were there any, is the end of no step
     step = np.searchsorted(run.time[1:], column["time"])
     pairs = np.char.add(np.char.add(column["geom1"].astype(str), " - "), column["geom2"].astype(str))
+    known, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(known)))[:-1])
     found = {}
-    for pair in dict.fromkeys(pairs.tolist()):
-        its = pairs == pair
+    for i in np.argsort(first):  # as they come to touch
+        pair, its = str(known[i]), rows[i]
         sideways = np.stack([np.bincount(step[its], across[its, k], minlength=steps) for k in range(3)], axis=1)
         push = np.asarray(np.bincount(step[its], normal[its], minlength=steps), float)
         found[pair] = Force(push[:steps], np.linalg.norm(sideways, axis=1)[:steps])

@@ -53,5 +53,6 @@ def _curves(run: Trajectory) -> dict[str, _Curve]:
     curves: dict[str, _Curve] = {}
     for vector, values, unit in (("q", run.q, "m, rad"), ("v", run.v, "m/s, rad/s")):
         names = told.get(vector) or [[f"{vector}{i}", unit] for i in range(values.shape[1])]
-        curves |= {name: _Curve(unit, values[:, i]) for i, (name, unit) in enumerate(names)}
+        for i, (name, unit) in enumerate(names):
+            curves[f"{name} ({vector}{i})" if name in curves else name] = _Curve(unit, values[:, i])
     return curves
