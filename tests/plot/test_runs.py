@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from pliant.plot.chosen import MOST
 from pliant.plot.run_energy import DISSIPATED, LESS, balance
 from pliant.plot.run_forces import contact_forces
 from pliant.studies.pendulum import Pendulum
+from tests.support.letters import smallest
 
 SCENE = """
 <mujoco>
@@ -41,13 +42,6 @@ def curves(figure: Any, panel: int = 0) -> dict[str, Any]:
     """By label, (x, y); those of a panel that have one."""
     lines = figure.axes[panel].get_lines()
     return {line.get_label(): line.get_xydata().T for line in lines if not line.get_label().startswith("_")}
-
-
-def sizes(figure: Any) -> list[float]:
-    """Of every text in the picture that says something [pt]."""
-    from matplotlib.text import Text
-
-    return [text.get_fontsize() for text in figure.findobj(Text) if text.get_text()]
 
 
 def test_states_by_name(run, tmp_path):
@@ -158,7 +152,7 @@ def test_residuals(run):
 def test_every_picture_is_legible_in_a_column(run, system):
     pictures = [run.plot_states(), run.plot_energy(system), run.plot_forces(), run.plot_residuals()]
     for figure in pictures:
-        assert figure.get_figwidth() <= 3.5 and min(sizes(figure)) >= 8.0
+        assert figure.get_figwidth() <= 3.5 and smallest(figure) >= 8.0
 
 
 def test_where_a_picture_cannot_be_written(run, tmp_path):
@@ -210,7 +204,10 @@ def test_the_command_wants_the_model_of_the_run(tmp_path, capsys, monkeypatch):
 
 def test_coordinates_of_ones_own_have_their_names():
     class Named(Pendulum):
-        coordinates: Any = {"q": [["x", "m"], ["x", "m"], ["turn", "rad"]], "v": [[f"v{i}", "m/s"] for i in range(3)]}
+        coordinates: ClassVar[Any] = {
+            "q": [["x", "m"], ["x", "m"], ["turn", "rad"]],
+            "v": [[f"v{i}", "m/s"] for i in range(3)],
+        }
 
     run = pliant.simulate(Named(), [1, 0, 0], [0, 0, 0], duration=0.1, step=0.05)
     figure = run.plot_states()

@@ -17,6 +17,7 @@ from pliant.studies.foundation_motion import Motion
 from pliant.studies.foundation_race import climb, matching, pliant_steps
 from pliant.studies.foundation_reference import SECOND, compute, document, final_pose, motion_norm
 from pliant.studies.foundation_tables import PAPER
+from tests.support.letters import smallest
 
 ROW = Row(100, 50.0, 1e7)
 
@@ -157,6 +158,7 @@ def test_quick_results_are_json_and_drawn(monkeypatch):
     assert all(row["ours"][0]["error"] < 0.1 for row in results["rows"]) and len(results["tables"]["error"]) == 6
     pictures = foundation.STUDY.draw(results)
     assert set(pictures) == set(foundation.STUDY.page.captions)
+    assert all(smallest(figure) >= 8.0 for figure in pictures.values())
     for table in foundation.STUDY.page.tables(results):
         assert len(table.rows) == 4 and {len(row) for row in table.rows} == {len(table.head)}
     held = {claim["paper"]: claim["holds"] for claim in results["claims"]}

@@ -11,6 +11,7 @@ import pliant
 from pliant.studies import scenes, stack
 from pliant.studies.peers import Peer, mujoco_peers, ours
 from pliant.studies.stack_modes import growth, mode
+from tests.support.letters import smallest
 
 
 def check(case: dict[str, Any]) -> None:
@@ -81,6 +82,7 @@ def test_the_study(tmp_path, monkeypatch):
     assert results["claims"][0]["holds"] == "yes"
     (figure,) = stack.STUDY.draw(results).values()
     figure.savefig(tmp_path / "stack.png")
+    assert smallest(figure) >= 8.0
     assert all({len(row) for row in table.rows} == {len(table.head)} for table in stack.STUDY.page.tables(results))
 
 

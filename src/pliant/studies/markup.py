@@ -13,7 +13,7 @@ MARKS = {"holds": "✓", "part": "◐", "fails": "✗"}  # told apart without co
 
 def tag(name: str, content: str, **attributes: str) -> str:
     """content: HTML. attributes: text; class_ stands for class."""
-    given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items() if value)
     return f"<{name}{given}>{content}</{name}>"
 
 
