@@ -215,3 +215,27 @@ def test_coordinates_of_ones_own_have_their_names():
     Named.coordinates = {"q": [["x", "m"]], "v": []}
     with pytest.raises(pliant.InputError, match=r"system.coordinates: expected 3 entries \[name, unit\] for q"):
         pliant.simulate(Named(), [1, 0, 0], [0, 0, 0], duration=0.1, step=0.05)
+
+
+def test_long_names_leave_room_for_the_curves():
+    long = "the third joint of the left arm of the first robot, at its wrist"
+
+    class Wordy(Pendulum):
+        coordinates: ClassVar[Any] = {"q": [[f"{long} {i}", "m"] for i in "abc"], "v": [[i, "m/s"] for i in "abc"]}
+
+    figure = pliant.simulate(Wordy(), [1, 0, 0], [0, 0, 0], duration=0.1, step=0.05).plot_states()
+    figure.draw_without_rendering()
+    assert all(ax.get_position().width > 0.7 and ax.get_position().height > 0.2 for ax in figure.axes)
+    for ax in figure.axes:
+        assert ax.get_legend().get_window_extent().x1 <= figure.bbox.x1
+    assert [text.get_text()[-1] for text in figure.axes[0].get_legend().get_texts()] == ["…"] * 3
+
+
+def test_momentum_is_drawn_where_it_is_measured(run):
+    assert "momentum" in curves(run.plot_residuals())
+    kept = run.stats["momentum_residual"].copy()
+    run.stats["momentum_residual"][:] = 0.0
+    try:
+        assert "momentum" not in curves(run.plot_residuals())
+    finally:
+        run.stats["momentum_residual"][:] = kept

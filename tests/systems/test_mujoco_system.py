@@ -130,6 +130,15 @@ def test_energy_of_what_is_pressed_in():
     assert system.driven
 
 
+def test_limits_are_springs_where_materials_make_them_so():
+    """Those of the model's own are all but rigid: 0.1 rad beyond would be half a megajoule."""
+    model = build(body('size=".1"', joint=hinge("knee", more='range="-1 -0.1"')))
+    q, v = np.zeros(1), np.zeros(1)
+    assert pliant.MujocoSystem(model).energy(0.0, q, v)["spring"] == 0.0
+    soft = pliant.MujocoSystem(model, materials={"joint:knee": pliant.Law(50.0, 1.0)})
+    assert soft.energy(0.0, q, v)["spring"] == pytest.approx(0.5 * 50.0 * 0.1**2)
+
+
 def test_coordinates_have_names_and_units():
     model = build('<body name="box"><freejoint/><geom size=".1"/></body>'
                   '<body name="door"><joint name="hinge"/><geom size=".1"/></body>'

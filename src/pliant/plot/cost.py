@@ -25,5 +25,5 @@ def work_precision(
         ax.loglog(*pairs("work_precision", name, points), label=name, mfc="none", **look(i, marked=True))
     label(ax, error, work)
     decades(ax)
-    legend_above(ax, columns=2)
+    legend_above(ax)
     return saved(figure, path)

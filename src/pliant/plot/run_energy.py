@@ -40,7 +40,7 @@ def energy(run: Trajectory, system: Any, *, path: Path | None = None, width: flo
         small = f" (at most {most:.2g} J)" if 0.0 < most < LITTLE * high else ""
         ax.plot(time, values, color=COLOURS[i % 6], ls=DASHES[i % 6], lw=1.4, label=kind + small)
     label(ax, "time [s]", "energy [J]")
-    legend_above(ax, columns=2)
+    legend_above(ax)
     return saved(figure, path)
 
 

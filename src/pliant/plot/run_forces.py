@@ -44,7 +44,7 @@ def forces(
         label(axes[1], up="friction [N]")
     label(axes[-1], "time [s]", axes[-1].get_ylabel())
     if shown:
-        legend_above(axes[0], columns=2, title=others)
+        legend_above(axes[0], title=others)
     else:
         axes[0].set_title("nothing touches in this run", fontsize=9)
     figure.align_ylabels()

@@ -23,13 +23,15 @@ def residuals(run: Trajectory, *, path: Path | None = None, width: float = COLUM
     figure, (above, below) = panels(2, width=width, height=1.9, share=True)
     curves = {"laws": (stats["residual"], "-", BLUE), "momentum": (stats["momentum_residual"], "--", VERMILLION)}
     for name, (values, dash, colour) in curves.items():
+        if name == "momentum" and not values.any():  # `pliant run` does not measure it
+            continue
         above.semilogy(time, np.maximum(values, LEAST), dash, color=colour, lw=1.1, label=name)
     failed = stats["unsolved"] > 0
     if failed.any():
         worst = np.maximum(stats["residual"], LEAST)[failed]
         above.semilogy(time[failed], worst, "x", color="k", ms=5, mew=1.2, label="iteration limit")
     label(above, up="residual [-]")
-    legend_above(above, columns=3)
+    legend_above(above)
     below.step(time, stats["iterations"], color=BLUE, lw=1.1, where="pre", label="iterations")
     below.step(time, stats["factorizations"], color=GREY, ls="--", lw=1.1, where="pre", label="factorizations")
     most = float(stats["iterations"].max(initial=1))
@@ -42,6 +44,6 @@ def residuals(run: Trajectory, *, path: Path | None = None, width: float = COLUM
         below.yaxis.get_major_locator().set_params(integer=True)
     each = int(run.parameters.get("record_every", 1))
     label(below, "time [s]", "per step [-]" if each == 1 else f"per {each} steps [-]")
-    legend_above(below, columns=2)
+    legend_above(below)
     figure.align_ylabels()
     return saved(figure, path)

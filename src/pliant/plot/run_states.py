@@ -42,7 +42,7 @@ def states(
         for i, (name, values) in enumerate(shown.items()):
             ax.plot(run.time, values, label=name, **look(i))
         label(ax, up=f"{QUANTITIES.get(unit, 'state')} [{unit}]")
-        legend_above(ax, columns=3, title=others)
+        legend_above(ax, title=others)
     label(axes[-1], "time [s]", axes[-1].get_ylabel())
     figure.align_ylabels()
     return saved(figure, path)

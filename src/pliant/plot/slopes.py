@@ -34,7 +34,7 @@ def convergence(
     _triangle(ax, found, round(first) if slope is None and np.isfinite(first) else slope)
     label(ax, "step h [s]", error)
     decades(ax)
-    legend_above(ax, columns=1)
+    legend_above(ax)
     return saved(figure, path)
 
 

@@ -19,6 +19,8 @@ SMALL, TITLE, HEAD = 8.0, 9.0, 10.0  # [pt]; nothing is smaller than SMALL
 COLUMN, PAGE = 3.5, 7.2  # [in] of a column and of a page in print
 DPI: Final = 200
 FEW_DECADES: Final = 2.0
+BESIDE, HANDLE, LETTER = 0.55, 0.5, 0.06  # [in] left of a panel; of a name in a legend: its line, and a letter
+LINE: Final = 0.15  # [in] of a legend
 Path = str | os.PathLike[str]
 
 
@@ -80,10 +82,19 @@ def legend(ax: Any, **options: Any) -> Any:
     return ax.legend(**{"fontsize": SMALL, "title_fontsize": SMALL, "frameon": False, **options})
 
 
-def legend_above(ax: Any, *, columns: int, title: str = "") -> None:
-    """Above the panel, where it hides nothing."""
-    options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.2}
-    legend(ax, ncols=columns, title=title or None, alignment="left", handlelength=2.6, **options)
+def legend_above(ax: Any, *, title: str = "") -> None:
+    """Above the panel, where it hides nothing, in as many columns as its width has room for. The figure grows by
+    its lines but one, so that the panel keeps its height."""
+    handles, names = ax.get_legend_handles_labels()
+    room = float(ax.figure.get_figwidth()) - BESIDE
+    most = int((room - HANDLE) / LETTER)
+    names = [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
+    columns = max(1, min(len(names), int(room / (HANDLE + LETTER * max(map(len, names), default=1)))))
+    lines = -(-len(names) // columns) + bool(title)
+    ax.figure.set_figheight(ax.figure.get_figheight() + LINE * max(0, lines - 1))
+    options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.0}
+    legend(ax, handles=handles, labels=names, ncols=columns, title=title or None,
+           alignment="left", handlelength=2.4, **options)  # fmt: skip
 
 
 def look(number: int, *, marked: bool = False) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pliant.flat import NORMAL, UNILATERAL
+from pliant.flat import NORMAL, UNILATERAL, Flat
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import names
+from pliant.systems.mujoco_kinds import EQUALITY, LIMIT_JOINT, LIMIT_TENDON
+from pliant.systems.mujoco_laws import RIGID, names
 
 if TYPE_CHECKING:
     from pliant.systems.mujoco_step import Stepper
@@ -27,22 +28,28 @@ V: Final = {
 
 
 def energies(stepper: Stepper, model: Any, data: Any) -> dict[str, float]:
-    """Of motion, of height, and of what is pressed in or stretched [J]: joints, tendons, contacts, limits. Equalities
-    are left out: they are all but rigid, and what they are open by is an error, not a spring."""
+    """Of motion, of height, and of what is pressed in or stretched [J]: joints, tendons, contacts. Limits and
+    equalities count where they have a law softer than their own, which is all but rigid: what such a one is off by is
+    an error of the state, not a spring, and 1e8 N m/rad make kilojoules of it."""
     mj = mujoco()
-    flat = stepper.assemble(model, data, stepper.evaluate(model, data, control=False)).flat
+    assembled = stepper.assemble(model, data, stepper.evaluate(model, data, control=False))
     mj.mj_energyPos(model, data)
     mj.mj_energyVel(model, data)
     weighs = not int(model.opt.disableflags) & mj.mjtDisableBit.mjDSBL_GRAVITY
     height = -float(model.body_mass @ (data.xipos @ model.opt.gravity)) if weighs else 0.0
-    pushes = np.isin(flat.kind, (NORMAL, UNILATERAL))
-    depth, p = np.maximum(-flat.value[pushes], 0.0), flat.exponent[pushes]
-    pressed = float(np.sum(flat.stiffness[pushes] * depth ** (p + 1.0) / (p + 1.0)))
-    return {
-        "kinetic": float(data.energy[1]),
-        "gravitational": height,
-        "spring": float(data.energy[0]) - height + pressed,
-    }
+    spring = float(data.energy[0]) - height + _pressed(assembled.flat, assembled.rows.efc.type)
+    return {"kinetic": float(data.energy[1]), "gravitational": height, "spring": spring}
+
+
+def _pressed(flat: Flat, kinds: np.ndarray) -> float:
+    """In the springs of MuJoCo's rows and of foundations [J]; kinds: of these rows, which come first."""
+    m = len(kinds)
+    equal, pushes = kinds == EQUALITY, np.isin(flat.kind[:m], (NORMAL, UNILATERAL))
+    K, p = flat.stiffness[:m], flat.exponent[:m]
+    counts = (equal | pushes) & ~(np.isin(kinds, (EQUALITY, LIMIT_JOINT, LIMIT_TENDON)) & (K >= RIGID))
+    depth = np.where(equal, np.abs(flat.value[:m]), np.maximum(-flat.value[:m], 0.0))
+    K, p, depth = K[counts], p[counts], depth[counts]  # without tangents, whose K may be infinite
+    return float(np.sum(K * depth ** (p + 1.0) / (p + 1.0)))
 
 
 def driven(model: Any, data: Any) -> bool:

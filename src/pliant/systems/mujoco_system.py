@@ -95,8 +95,8 @@ class MujocoSystem:
         return [rows if kind == "equality" else None for kind in self._kinds]
 
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
-        """ "kinetic", "gravitational" and "spring" [J]: of joints, tendons, contacts and limits by their laws;
-        equalities are left out."""
+        """ "kinetic", "gravitational" and "spring" [J]: of joints, tendons and contacts by their laws, of
+        limits and equalities where `materials` make them softer than they are by themselves."""
         d = self._aside
         for name in INPUTS:
             getattr(d, name)[:] = getattr(self.data, name)
