@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pliant.bench.machine import machine, versions
 from pliant.bench.metric import Metric
+from pliant.machine import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 

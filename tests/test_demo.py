@@ -92,7 +92,7 @@ def test_the_command_prints_numbers_and_draws(tmp_path, capsys):
 @pytest.fixture
 def no_sweep(monkeypatch):
     """The picture without its hundred steps."""
-    monkeypatch.setattr("pliant.plot.FRICTIONS", (0.125,))
+    monkeypatch.setattr("pliant.plot.demo.FRICTIONS", (0.125,))
 
 
 @pytest.fixture

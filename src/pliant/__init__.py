@@ -85,6 +85,8 @@ _HOME = {
     "view": "viewer.door",
 }
 
+_MODULES = ("plot",)  # whose functions are called by its name, pliant.plot.convergence
+
 __all__ = [
     "DEFAULT_MATERIAL",
     "Batch",
@@ -134,6 +136,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"pliant.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pliant' has no attribute '{name}'")
     from importlib import import_module

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
 from pliant.cli_doctor import add_doctor, run_doctor
+from pliant.cli_plot import add_plot, run_plot
 from pliant.cli_render import add_render, run_render
 from pliant.cli_replay import add_replay, run_replay
 from pliant.cli_run import STOPPED, add_run, run_model
@@ -48,6 +49,8 @@ def _run(given: argparse.Namespace) -> int:
         return run_render(given)
     if given.command == "replay":
         return run_replay(given)
+    if given.command == "plot":
+        return run_plot(given)
     if given.command == "run":
         return run_model(given)
     if given.command == "view":
@@ -80,15 +83,19 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = commands.add_parser(
         "reproduce",
         help="run the paper's experiments, write their results and pictures",
-        description="Run studies of the paper (all, if none is named): DIR/STUDY.json with results, the parameters "
-        "among them, and versions; pictures (needs Matplotlib). Ctrl-C stops it, with exit status 130; studies that "
-        "are finished are kept.",
+        description="Run studies of the paper (all six, if none is named): DIR/report.html, one page with every "
+        "claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and versions; "
+        "pictures (needs Matplotlib). Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
+        "report is written.",
     )
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
-    reproduce.add_argument("--quick", action="store_true", help="shorter runs")
+    reproduce.add_argument(
+        "--quick", action="store_true", help="shorter runs, in a minute or two; the report says what they leave out"
+    )
     add_bench(commands)
     add_run(commands)
+    add_plot(commands)
     add_render(commands)
     add_replay(commands)
     add_view(commands)
@@ -101,11 +108,14 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
     from pliant.studies.study import reproduce
 
     done: list[str] = []
-    # a line that is written over is for people who watch: a pipe gets the files only
-    with tqdm(bar_format="{elapsed} {desc}", leave=False, disable=not sys.stderr.isatty()) as bar:
+    # a bar that is written over is for people who watch: a pipe gets the files only
+    look = "{n_fmt}/{total_fmt} {bar:24} {elapsed} {desc}"
+    total = len(names) or len(STUDIES)
+    with tqdm(total=total, bar_format=look, leave=False, disable=not sys.stderr.isatty()) as bar:
         try:
             for name, files, claims in reproduce(names, out, quick=quick, progress=bar.set_description_str):
                 done.append(name)
+                bar.update(name in STUDIES)
                 bar.clear()
                 for claim in claims:
                     print(f"{name}: {claim['paper']}: {claim['holds']}; {claim['measured']}")

@@ -28,6 +28,7 @@ FREE = (
     "versions",
     "geoms",
     "friction",
+    "coordinates",
 )  # parameters in which a run that goes on may differ from the one in the file
 NOTHING = np.zeros((0, len(COLUMNS)))
 # time, q, v, how the forces are laid out, forces, statistics, contacts

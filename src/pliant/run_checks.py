@@ -27,6 +27,18 @@ def check_parameters(parameters: Any, duration: Any) -> None:
     geoms = parameters.get("geoms")
     if geoms is not None and not (isinstance(geoms, list) and all(isinstance(name, str) for name in geoms)):
         raise ValueError("its geoms are no list of names")
+    if parameters.get("coordinates") is not None:
+        check_coordinates(parameters["coordinates"], *(len(parameters.get(name) or ()) for name in "qv"))
+
+
+def check_coordinates(coordinates: Any, nq: int, nv: int) -> None:
+    """Raise ValueError unless these are a name and a unit for each entry of q and of v."""
+    for name, count in (("q", nq), ("v", nv)):
+        its = coordinates.get(name) if isinstance(coordinates, dict) else None
+        if not isinstance(its, list | tuple) or len(its) != count:
+            raise ValueError(f"expected {count} entries [name, unit] for {name}, got {its!r}")
+        if not all(isinstance(one, list | tuple) and [type(part) for part in one] == [str, str] for one in its):
+            raise ValueError(f"expected a name and a unit, both texts, for each entry of {name}, got {its!r}")
 
 
 def check_chunk(chunk: Chunk, whole: Sequence[str], geoms: Sequence[str] | None) -> None:

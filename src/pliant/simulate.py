@@ -13,6 +13,7 @@ from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
 from pliant.interrupts import Interrupts
 from pliant.recording import NOTHING, Recorder, State, layout_of
+from pliant.run_checks import check_coordinates
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path
 from pliant.scene import scene_of
 from pliant.solution import Status
@@ -64,11 +65,17 @@ def simulate(
         "step": clock.step, "duration": float(duration), "time": clock.begin, "solver": repr(solver), "drift": drift,
         "record_every": record_every, "q": first.q.tolist(), "v": first.v.tolist(),
     }  # fmt: skip
-    geoms = getattr(system, "geoms", None)
+    geoms, coordinates = getattr(system, "geoms", None), getattr(system, "coordinates", None)
     if geoms is not None:
         parameters["geoms"] = list(geoms)
         if (friction := getattr(system, "friction", None)) is not None:
             parameters["friction"] = friction
+    if isinstance(coordinates, dict):
+        try:
+            check_coordinates(coordinates, len(first.q), len(first.v))
+        except ValueError as error:
+            raise InputError(f"system.coordinates: {error}; see help(pliant.System)") from error
+        parameters["coordinates"] = coordinates
     scene = scene_of(system, clock.begin, first.q)
     recorder = Recorder(parameters, record_every, checkpoint, clock.begin, first, scene)
     try:

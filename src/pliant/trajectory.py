@@ -6,8 +6,7 @@ state to go on from: a run that was stopped resumes from its last complete recor
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -123,27 +122,39 @@ class Trajectory:
         [m]), area [m^2], pressure and shear [Pa]."""
         return pressure_table(*self._touches())
 
-    def draw_pressure(self, path: Path, *, geom: str | None = None, time: float | None = None) -> None:
-        """A map of the pressure on a geom at a time, as a picture (.png, .pdf, .svg); by default the first geom that
-        has any, at the last sample at which it has."""
-        from pliant.plot import pressure_figure
+    def plot_states(self, *, which: str | Sequence[str] | None = None, path: Path | None = None) -> Any:
+        """Coordinates and velocities over time, as a matplotlib Figure: see `pliant.plot.states`."""
+        from pliant.plot import states
 
-        table = self.pressure
-        if not len(table):
-            raise PliantError("no pressure: no geom with a Foundation touches anything in this run")
-        known = list(dict.fromkeys(np.asarray(table["geom"]).tolist()))
-        geom = known[0] if geom is None else geom
-        if geom not in known:
-            raise PliantError(f"geom {geom!r} has no pressure in this run; these have: {', '.join(known)}")
-        its = table[np.asarray(table["geom"]) == geom]
-        times = np.asarray(its["time"])
-        now = float(times[-1] if time is None else times[np.argmin(np.abs(times - time))])
-        if time is not None and abs(now - time) > np.diff(self.time).max():
-            raise PliantError(f"geom {geom!r} has no pressure at {time:g} s; the nearest time is {now:g} s")
-        try:
-            pressure_figure(its[times == now], geom, now).savefig(path)
-        except (OSError, ValueError) as error:
-            raise PliantError(f"cannot write the picture {os.fspath(path)}: {error}") from error
+        return states(self, which=which, path=path)
+
+    def plot_energy(self, system: Any, *, path: Path | None = None) -> Any:
+        """Energy by kind, and what is missing of it, over time: see `pliant.plot.energy`. system: that of the run."""
+        from pliant.plot import energy
+
+        return energy(self, system, path=path)
+
+    def plot_forces(self, *, which: str | Sequence[str] | None = None, path: Path | None = None) -> Any:
+        """Normal force and friction of each contact over time: see `pliant.plot.forces`."""
+        from pliant.plot import forces
+
+        return forces(self, which=which, path=path)
+
+    def plot_pressure(self, *, geom: str | None = None, time: float | None = None, path: Path | None = None) -> Any:
+        """A map of the pressure on a geom at a time [s]: see `pliant.plot.pressure`."""
+        from pliant.plot import pressure
+
+        return pressure(self, geom=geom, time=time, path=path)
+
+    def plot_residuals(self, *, path: Path | None = None) -> Any:
+        """Residuals and iterations over time: see `pliant.plot.residuals`."""
+        from pliant.plot import residuals
+
+        return residuals(self, path=path)
+
+    def draw_pressure(self, path: Path, *, geom: str | None = None, time: float | None = None) -> None:
+        """`plot_pressure` into a file."""
+        self.plot_pressure(geom=geom, time=time, path=path)
 
     def _touches(self) -> tuple[Array, Array, list[str]]:
         names = self.parameters.get("geoms")

@@ -17,6 +17,7 @@ from pliant.studies.foundation_motion import Motion
 from pliant.studies.foundation_race import climb, matching, pliant_steps
 from pliant.studies.foundation_reference import SECOND, compute, document, final_pose, motion_norm
 from pliant.studies.foundation_tables import PAPER
+from tests.support.letters import smallest
 
 ROW = Row(100, 50.0, 1e7)
 
@@ -151,11 +152,19 @@ def test_the_reference_again():
 
 
 def test_quick_results_are_json_and_drawn(monkeypatch):
-    monkeypatch.setattr(foundation, "ROWS", ROWS[:1])
+    monkeypatch.setattr(foundation, "ROWS", ROWS[:4])
+    monkeypatch.setattr(foundation, "TIMED", (0.01,))
     results = json.loads(json.dumps(foundation.run(True, lambda said: None), allow_nan=False))
-    (row,) = results["rows"]
-    assert row["ours"][0]["error"] < 0.1 and len(results["tables"]["error"]) == 3
-    assert set(foundation.STUDY.draw(results)) == {"foundation-error", "foundation-work"}
+    assert all(row["ours"][0]["error"] < 0.1 for row in results["rows"]) and len(results["tables"]["error"]) == 6
+    pictures = foundation.STUDY.draw(results)
+    assert set(pictures) == set(foundation.STUDY.page.captions)
+    assert all(smallest(figure) >= 8.0 for figure in pictures.values())
+    for table in foundation.STUDY.page.tables(results):
+        assert len(table.rows) == 4 and {len(row) for row in table.rows} == {len(table.head)}
+    held = {claim["paper"]: claim["holds"] for claim in results["claims"]}
+    assert held["the pressure is greater on the side of the load, not gathered under it"] == "yes"
+    assert held["the errors are good under the small load, 5 N"] == "no"
+    assert held["the error improves significantly at h = 1e-3 s"] == "not run"
 
 
 @pytest.mark.parametrize("name", installed())

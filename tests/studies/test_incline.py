@@ -11,6 +11,7 @@ from pliant.materials import Material
 from pliant.studies import incline
 from pliant.studies.peers import Stepped, mujoco_peers, ours
 from pliant.studies.scenes import FEET, GRAVITY, PINCH_CONTROL, pinch
+from tests.support.letters import smallest
 
 
 @pytest.mark.parametrize("step", incline.STEPS)
@@ -71,4 +72,6 @@ def test_the_study(tmp_path):
     assert [case["holds"] for case in results["claims"]].count("no") == 2  # 1/mu, and 1e-8 m
     (figure,) = incline.STUDY.draw(results).values()
     figure.savefig(tmp_path / "incline.png")
+    assert smallest(figure) >= 8.0
+    assert all({len(row) for row in table.rows} == {len(table.head)} for table in incline.STUDY.page.tables(results))
     assert np.isfinite(results["hertz_indentation"]).all()

@@ -9,6 +9,7 @@ import pytest
 
 from pliant.studies import limit
 from pliant.studies.limit_impact import FALL, FREQUENCY, closed_form, impact
+from tests.support.letters import smallest
 
 PHASES = [0.0, 0.3, 0.7, 0.95]
 
@@ -63,4 +64,6 @@ def test_the_study():
     results = limit.STUDY.run(True, lambda words: None)
     json.dumps(results, allow_nan=False)
     assert [case["holds"] for case in results["claims"]] == ["yes"] * 4
-    assert set(limit.STUDY.draw(results)) == {"limit"}
+    pictures = limit.STUDY.draw(results)
+    assert set(pictures) == set(limit.STUDY.page.captions) and smallest(pictures["limit"]) >= 8.0
+    assert all({len(row) for row in table.rows} == {len(table.head)} for table in limit.STUDY.page.tables(results))

@@ -11,6 +11,7 @@ import pliant
 from pliant.studies import scenes, stack
 from pliant.studies.peers import Peer, mujoco_peers, ours
 from pliant.studies.stack_modes import growth, mode
+from tests.support.letters import smallest
 
 
 def check(case: dict[str, Any]) -> None:
@@ -74,11 +75,15 @@ def test_what_becomes_of_peers():
     assert all(stack.rival(peer, 3)["outcome"] for peer in mujoco_peers(1e10))
 
 
-def test_the_study(tmp_path):
+def test_the_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(stack, "FEW", (10, 25))
+    monkeypatch.setattr(stack, "QUICK", (10,))
     results = stack.run(True, lambda _: None)
     assert results["claims"][0]["holds"] == "yes"
     (figure,) = stack.STUDY.draw(results).values()
     figure.savefig(tmp_path / "stack.png")
+    assert smallest(figure) >= 8.0
+    assert all({len(row) for row in table.rows} == {len(table.head)} for table in stack.STUDY.page.tables(results))
 
 
 def test_scenes_are_models_as_they_are():

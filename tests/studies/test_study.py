@@ -29,7 +29,7 @@ def test_a_study_leaves_results_and_pictures(tmp_path, capsys):
     assert document["study"] == "spring" and not document["quick"] and "numpy" in document["versions"]
     assert len(document["results"]["cases"]) == len(spring.CASES)
     assert (folder / "spring.png").read_bytes().startswith(b"\x89PNG")
-    assert {path.name for path in folder.iterdir()} == {"spring.json", "spring.png"}
+    assert {path.name for path in folder.iterdir()} == {"spring.json", "spring.png", "report.html"}
     out, err = capsys.readouterr()
     assert "spring.json" in out and err == ""  # no terminal, no progress
 

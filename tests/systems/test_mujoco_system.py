@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.hertz import hertz_stiffness
 from tests.support.models import WEIGHT, ZOO, body, build, everything, hinge, shake, shaken, start, tied
 
 
@@ -110,7 +111,43 @@ def test_energies_are_those_of_the_model():
     model = build(body('size=".1" mass="2"', "0 0 3"))
     system = pliant.MujocoSystem(model)
     found = system.energy(0.0, system.q, np.array([0.0, 0.0, 4.0, 0.0, 0.0, 0.0]))
-    assert found["kinetic"] == pytest.approx(16.0) and found["potential"] == pytest.approx(2 * WEIGHT * 3)
+    assert found["kinetic"] == pytest.approx(16.0) and found["gravitational"] == pytest.approx(2 * WEIGHT * 3)
+    assert found["spring"] == 0.0 and not system.driven
+
+
+def test_energy_of_what_is_pressed_in():
+    """By the laws: Hertz, K d^2.5/2.5, and a joint's spring, k angle^2/2."""
+    arm = '<body pos="1 0 5"><joint name="arm" axis="0 1 0" stiffness="3"/><geom size=".1" mass="1"/></body>'
+    model = build(body('name="ball" size=".1" mass="2"', "0 0 .099") + arm, floor=True)
+    steel = pliant.Material.of("steel")
+    system = pliant.MujocoSystem(model, materials={"*": steel})
+    q = system.q
+    q[-1] = 0.2
+    K = hertz_stiffness(0.5 / steel.compliance, 10.0, 10.0)
+    expected = K * 0.001**2.5 / 2.5 + 0.5 * 3.0 * 0.2**2
+    assert system.energy(0.0, q, system.v)["spring"] == pytest.approx(expected, rel=1e-9)
+    system.data.qfrc_applied[0] = 1.0
+    assert system.driven
+
+
+def test_limits_are_springs_where_materials_make_them_so():
+    """Those of the model's own are all but rigid: 0.1 rad beyond would be half a megajoule."""
+    model = build(body('size=".1"', joint=hinge("knee", more='range="-1 -0.1"')))
+    q, v = np.zeros(1), np.zeros(1)
+    assert pliant.MujocoSystem(model).energy(0.0, q, v)["spring"] == 0.0
+    soft = pliant.MujocoSystem(model, materials={"joint:knee": pliant.Law(50.0, 1.0)})
+    assert soft.energy(0.0, q, v)["spring"] == pytest.approx(0.5 * 50.0 * 0.1**2)
+
+
+def test_coordinates_have_names_and_units():
+    model = build('<body name="box"><freejoint/><geom size=".1"/></body>'
+                  '<body name="door"><joint name="hinge"/><geom size=".1"/></body>'
+                  '<body name="cart"><joint type="slide"/><joint/><geom size=".1"/></body>')  # fmt: skip
+    found = pliant.MujocoSystem(model).coordinates
+    assert [len(found["q"]), len(found["v"])] == [model.nq, model.nv]
+    assert found["q"][2] == ["box z", "m"] and found["q"][3] == ["box qw", "-"] and found["q"][7] == ["hinge", "rad"]
+    assert found["q"][8:] == [["cart joint 0", "m"], ["cart joint 1", "rad"]]
+    assert found["v"][5] == ["box wz", "rad/s"] and found["v"][-2] == ["cart joint 0 rate", "m/s"]
 
 
 def test_free_bodies_go_where_their_average_velocity_leads():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pliant.bench.answer_engines import DRAKE, MUJOCO
-from pliant.bench.draw import finish
 from pliant.bench.entrant import OURS
-from pliant.studies.draw import BLUE, GREEN, VERMILLION, panels
+from pliant.plot.style import BLUE, GREEN, PALE, VERMILLION, label, legend, panels
 from pliant.studies.study import Results
 
 COLOURS: Final = {OURS: BLUE, MUJOCO: VERMILLION, DRAKE: GREEN}
@@ -18,7 +17,7 @@ def figure(details: Results) -> Any:
     """A panel per scene, a curve per engine over its steps."""
     scenes = details["scenes"]
     title = f"Where bodies are after {details['duration']:g} s: error against cost, over the step"
-    picture, axes = panels(len(scenes), columns=min(3, len(scenes)), title=title, width=4.0, height=3.2)
+    picture, axes = panels(len(scenes), columns=min(3, len(scenes)), title=title, height=2.3)
     for ax, (name, found) in zip(axes, scenes.items(), strict=True):
         _panel(ax, name, found["entries"], details["near"])
     return picture
@@ -32,10 +31,10 @@ def _panel(ax: Any, name: str, entries: list[Results], near: float) -> None:
             curves.setdefault((entry["family"], entry["engine"]), []).append(point)
     named: set[str] = set()
     for (family, _), points in curves.items():
-        label = None if family in named else family
+        said = None if family in named else family
         named.add(family)
         style = {"lw": 2.0, "ms": 5} if family == OURS else {"lw": 0.8, "ms": 2.5, "alpha": 0.7}
-        ax.loglog(*zip(*points, strict=True), "o-", color=COLOURS[family], label=label, **style)
-    ax.axhline(near, color="#555555", lw=0.8, ls="--")
-    ax.set_title(name, fontsize=10)
-    finish(ax, "seconds per simulated second", "error of position [m]")
+        ax.loglog(*zip(*points, strict=True), "o-", color=COLOURS[family], label=said, **style)
+    ax.axhline(near, color=PALE, lw=0.8, ls="--")
+    label(ax, "seconds for 1 s", "error of position [m]", name)
+    legend(ax)

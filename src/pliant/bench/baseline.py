@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pliant.bench.machine import machine, versions
 from pliant.bench.metric import Metric, read_metric
 from pliant.errors import FileError
+from pliant.machine import machine, versions
 from pliant.studies.study import write_whole
 
 COMMITTED: Final = Path(__file__).with_name("baseline.json")

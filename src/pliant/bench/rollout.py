@@ -9,13 +9,13 @@ import numpy as np
 
 import pliant
 from pliant.bench.entrant import OURS
-from pliant.bench.machine import cores
 from pliant.bench.metric import RATIO, Metric
 from pliant.bench.race import Lap, Timing, race, ratio
 from pliant.bench.robot import fallen, physics_state, rollout_lap
 from pliant.bench.scenes import walker
 from pliant.bench.suite import Measured, Suite
 from pliant.inputs import Array
+from pliant.machine import cores
 from pliant.studies.study import Progress
 from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_load import read_model

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pliant.bench import LONG, SUITES
-from pliant.bench.machine import machine, versions
 from pliant.bench.metric import Metric
 from pliant.errors import InputError
+from pliant.machine import machine, versions
 from pliant.studies.study import Progress, Results, png, write_whole
 from pliant.systems.mujoco_door import mujoco
 

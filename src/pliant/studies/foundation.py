@@ -18,9 +18,11 @@ import math
 import statistics
 from typing import Any, Final
 
-from pliant.studies.foundation_cube import CHAOTIC, ROWS, Row
+from pliant.studies.foundation_claims import claims, pressure_of
+from pliant.studies.foundation_cube import CHAOTIC, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_draw import draw
 from pliant.studies.foundation_integrators import installed
+from pliant.studies.foundation_page import PAGE
 from pliant.studies.foundation_race import (
     LADDER,
     LIMIT,
@@ -33,32 +35,44 @@ from pliant.studies.foundation_race import (
 )
 from pliant.studies.foundation_reference import document, motion_norm
 from pliant.studies.foundation_tables import PAPER, tables
-from pliant.studies.study import Progress, Results, Study
+from pliant.studies.study import Progress, Results, Study, simulate_all
 
 STEPS: Final = (0.01, 0.005, 0.002, 0.001)  # h [s], errors
 TIMED: Final = (0.01, 0.001)  # h [s], the tables'
 REPEATS: Final = 3
+PRESSED, WHEN = Row(900, 50.0, 1e7), 0.9  # whose pressure is shown, and when [s]
 SHORT: Final = 2.0  # [s]; what takes longer is not repeated
 
 
 def run(quick: bool, progress: Progress) -> Results:
-    """All rows; `quick`: those of 100 elements at the larger step, beside one integrator."""
-    rows = [row for row in ROWS if row.elements == 100] if quick else list(ROWS)
-    steps = TIMED[:1] if quick else STEPS
+    """All rows; `quick`: at the tables' steps, of 900 elements the larger one only, beside one integrator."""
+    rows, leading = list(ROWS), TIMED[:1] if quick else TIMED
     names = ("LSODA",) if quick else installed()
     limit = 1.0 if quick else LIMIT
     progress("foundation: compiling")
     warm_up()
     races = {}
     for row in rows:
-        races[row] = _first_time(row, steps, names, limit, progress)
+        steps = STEPS if not quick else TIMED if row.elements == 100 else TIMED[:1]
+        races[row] = _first_time(row, steps, leading, names, limit, progress)
     for turn in range(1, 1 if quick else REPEATS):
         for row, race in races.items():
             progress(f"foundation: {row.name}: again, {turn + 1} of {REPEATS}")
             _again(race)
     found = [_summary(row, race) for row, race in races.items()]
     reference = {key: value for key, value in document().items() if key != "rows"}
-    return {"rows": found, "reference": reference, "tables": tables(found), "ladder": LADDER, "limit": limit}
+    progress("foundation: the pressure")
+    return {
+        "rows": found, "reference": reference, "tables": tables(found), "ladder": LADDER, "limit": limit,
+        "pressure": (pressure := _pressure()), "claims": claims(found, pressure),
+    }  # fmt: skip
+
+
+def _pressure() -> Results:
+    """Under the cube that rocks most, when it leans well."""
+    cube, count = Cube(PRESSED), round(WHEN / TIMED[0])
+    run = simulate_all(cube, START_Q, START_V, duration=WHEN, step=TIMED[0], record_every=count)
+    return pressure_of(cube, run.forces[-1][0], float(run.time[-1]))
 
 
 class _Race:
@@ -75,12 +89,15 @@ class _Race:
         self.ladder: list[Run] = []
 
 
-def _first_time(row: Row, steps: tuple[float, ...], names: tuple[str, ...], limit: float, progress: Progress) -> _Race:
+def _first_time(
+    row: Row, steps: tuple[float, ...], leading: tuple[float, ...], names: tuple[str, ...], limit: float,
+    progress: Progress,
+) -> _Race:  # fmt: skip
     race = _Race()
     for h in steps:
         progress(f"foundation: {row.name}: h = {h:g} s")
         race.ours.append(pliant_steps(row, h))
-        if h in TIMED:
+        if h in leading:
             race.leading.append(pliant_steps(row, h, lead=1.0))
     hardest = min(run.error for run in race.ours)
     for name in names:
@@ -136,4 +153,4 @@ def _entry(run: Run) -> dict[str, Any]:
     }
 
 
-STUDY = Study("A cube on an elastic foundation: stiff springs beside ODE integrators", run, draw)
+STUDY = Study("A cube on an elastic foundation: stiff springs beside ODE integrators", run, draw, PAGE)

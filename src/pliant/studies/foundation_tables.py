@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from pliant.studies.foundation_claims import at
 from pliant.studies.foundation_cube import ROWS, Row
 
 
@@ -55,7 +56,7 @@ def _times(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         paper = row["paper"]
         cells = [_label(row), f"{paper['seconds']:g}, {paper['ode15s']:g}, {paper['ode45']:g}"]
-        cells += [f"{_at(row, h)['seconds']:.3f}" for h in steps]
+        cells += ["-" if (run := at(row, h)) is None else f"{run['seconds']:.3f}" for h in steps]
         cells += [_integrator(row, name, steps) for name in names]
         lines.append(_line(cells))
     return lines
@@ -66,7 +67,7 @@ def _integrator(row: dict[str, Any], name: str, steps: list[float]) -> str:
     first = f"{default['seconds']:.3f} ({_small(default['error'])})" if not default["why"] else default["why"]
     matched = []
     for h in steps:
-        index = row["matched"][f"{h:g}"].get(name)
+        index = row["matched"].get(f"{h:g}", {}).get(name)
         matched.append("-" if index is None else f"{row['ladder'][index]['seconds']:.3f}")
     return f"{first}; {', '.join(matched)}"
 
@@ -80,14 +81,11 @@ def _errors(rows: list[dict[str, Any]]) -> list[str]:
     lines = [_line(head), _line(["---"] * len(head))]
     for row in rows:
         printed = [row["paper"]["error"], row["paper"]["fine_error"]]
-        ours = [_at(row, h)["pose_error"] for h in steps] + [run["pose_error"] for run in row["leading"]]
+        ours = [None if (run := at(row, h)) is None else run["pose_error"] for h in steps]
+        ours += [run["pose_error"] for run in row["leading"]]
         cells = ["-" if e is None else f"{e:.2e} ({_small(e / row['motion'])})" for e in printed + ours]
         lines.append(_line([_label(row), f"{row['motion']:.2e}", *cells]))
     return lines
-
-
-def _at(row: dict[str, Any], h: float) -> dict[str, Any]:
-    return next(run for run in row["ours"] if run["step"] == h)
 
 
 def _label(row: dict[str, Any]) -> str:

@@ -17,8 +17,8 @@ from pliant.constraints import Bilateral
 from pliant.drawing import Drawing, Shape, upright
 from pliant.inputs import Array
 from pliant.laws import Law
+from pliant.plot.style import COLOURS, DASHES, label, legend, panels
 from pliant.problem import StepProblem
-from pliant.studies.draw import COLOURS, panels
 from pliant.studies.measure import TREATMENTS, follow, pick
 from pliant.studies.study import Progress, Results
 
@@ -135,22 +135,20 @@ def run(quick: bool, progress: Progress) -> Results:
 def draw(results: Results) -> dict[str, Any]:
     """Energy above, joints below; single joints left, doubled right."""
     title = f"Four-bar loop, K = {results['stiffness']:g} N/m, h = {1e3 * STEP:g} ms"
-    figure, axes = panels(4, columns=2, title=title, width=4.6, height=2.7)
+    figure, axes = panels(4, columns=2, title=title, height=2.2)
     for column, (joints, words) in enumerate(((1, "joints single"), (2, "joints doubled"))):
         above, below = axes[column], axes[column + 2]
-        for drift, colour in zip(TREATMENTS, COLOURS, strict=False):
+        for drift, colour, dash in zip(TREATMENTS, COLOURS, DASHES, strict=False):
             (case,) = pick(results["cases"], joints=joints, drift=drift)
             gap = np.maximum(case["gap"], 1e-17)
-            above.plot(case["time"], case["energy"], color=colour, lw=0.9, label=drift)
-            below.semilogy(case["time"], gap, color=colour, lw=0.9, label=drift)
+            above.plot(case["time"], case["energy"], ls=dash, color=colour, lw=0.9, label=drift)
+            below.semilogy(case["time"], gap, ls=dash, color=colour, lw=0.9, label=drift)
         start_energy = case["energy_start"]
         above.set_ylim(min(0.0, *case["energy"]), 2.0 * start_energy)
         below.set_ylim(1e-17, 1e2)
-        above.set_title(words, fontsize=10)
-        above.set_ylabel("energy [J]", fontsize=9)
-        below.set_ylabel("widest joint |phi| [m]", fontsize=9)
-        above.legend(fontsize=8, frameon=False, loc="lower left", ncols=3)
+        label(above, "time [s]", "energy [J]", words)
+        label(below, "time [s]", "widest joint |phi| [m]")
+        legend(above, loc="lower left", ncols=3, columnspacing=1.0, handlelength=1.6)
         for ax in (above, below):
-            ax.set_xlabel("time [s]", fontsize=9)
             ax.set_xlim(0.0, results["cases"][-1]["duration"])
     return {"four-bar": figure}

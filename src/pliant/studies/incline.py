@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.hertz import hertz_stiffness
+from pliant.studies.incline_page import PAGE
 from pliant.studies.incline_pictures import draw
 from pliant.studies.measure import claim
 from pliant.studies.peers import Peer, Stepped, drake_peers, mujoco_peers, ours
@@ -24,7 +25,7 @@ STEPS = (0.01, 0.001)  # [s]
 DURATION = 1.0  # [s]
 REST, BRIEF = 1000.0, 5.0  # [s] at rest
 SAMPLES = 50
-WHERE = "Example: box on an inclined plane"  # the paper's section
+WHERE, FIGURE = "Example: box on an inclined plane", "Figure 9"  # the paper's section, its figure
 STIFFNESS = 7.5e6  # [N/m] of a foot under its load, for peers whose springs are linear
 
 
@@ -132,21 +133,27 @@ def claims(slides: list[Results], rests: list[Results]) -> list[Results]:
     distances = ", ".join(f"{case['distance'][-1]:.4f} m at {mu:g}" for mu, case in coarse.items())
     far = [case["distance"][-1] for case in coarse.values()]
     force, depth = rests[0]["force"], rests[0]["mean_indentation"]
+    inverse = FRICTIONS[1] * far[1] / (FRICTIONS[2] * far[2])  # 1 if they go as 1/mu
     none = max(case["largest_friction"] for case in slides if case["friction"] == 0.0)
     against = all(case["opposes"] for case in slipping)
     return [
         claim(WHERE, "no friction at mu = 0", f"{none:g} N; {coarse[0.0]['ahead_by_scheme']:.6f} of the scheme's own "
-              "1/2 a h t ahead of 1/2 a t^2", "yes" if none == 0.0 else "no"),
+              "1/2 a h t ahead of 1/2 a t^2", "yes" if none == 0.0 else "no", beside=FIGURE),
         claim(WHERE, "it stays at mu = 0.375", f"{abs(far[-1]):.1e} m in the first second, at most {drift:.1e} m in "
-              f"{rests[0]['duration']:g} s more", "yes" if drift < 1e-8 and rests[0]["sticks"] else "no"),
-        claim(WHERE, "lower mu, longer way", distances, "yes" if sorted(far, reverse=True) == far else "no"),
+              f"{rests[0]['duration']:g} s more", "yes" if drift < 1e-8 and rests[0]["sticks"] else "no",
+              beside=FIGURE),
+        claim(WHERE, "lower mu, longer way", distances, "yes" if sorted(far, reverse=True) == far else "no",
+              beside=FIGURE),
         claim(WHERE, "distances go as 1/mu", f"they go as sin - mu cos: ahead of 1/2 a t^2 by {min(ratios):.4f} to "
-              f"{max(ratios):.4f} of 1/2 a h t", "no"),
+              f"{max(ratios):.4f} of 1/2 a h t", "yes" if 0.9 < inverse < 1.1 else "no", beside=FIGURE,
+              why="the box is uniformly accelerated, at g (sin - mu cos)"),
         claim(WHERE, "friction is against the motion", "in every contact that slides", "yes" if against else "no"),
         claim(WHERE, "normal forces of about 2.5 N", f"{force[FEET[0]]:.3f} N uphill, {force[FEET[2]]:.3f} N downhill; "
               f"their sum is off by {error:.0e} of it", "yes" if error < 1e-9 else "no"),
-        claim(WHERE, "indentations of about 1e-8 m", f"{depth:.3g} m on average, as Hertz says", "no"),
+        claim(WHERE, "indentations of about 1e-8 m", f"{depth:.3g} m on average, as Hertz says",
+              "yes" if 3e-9 < depth < 3e-8 else "no",
+              why="by the paper's own law, E* sqrt(r d^3), 2.5 N press in 4e-7 m; 1e-8 m would carry 0.01 N"),
     ]  # fmt: skip
 
 
-STUDY = Study("A box on an inclined plane: it slides, it sticks, and the feet carry newtons", run, draw)
+STUDY = Study("A box on an inclined plane: it slides, it sticks, and the feet carry newtons", run, draw, PAGE)

@@ -27,6 +27,7 @@ from pliant.studies.limit_impact import (
     closed_form,
     impact,
 )
+from pliant.studies.limit_page import PAGE
 from pliant.studies.limit_pictures import draw
 from pliant.studies.measure import claim
 from pliant.studies.study import Progress, Results, Study, simulate_all
@@ -37,7 +38,7 @@ STEPS = (1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8)
 WHOLE, BRIEFLY, DURATION = (1e-2, 1e-3, 1e-4, 1e-5), (1e-2, 1e-3, 1e-4), 1.0
 END = 2.5  # of the picture [s]
 REST = 50  # flights of fewer steps are rest
-WHERE = "Example: pendulum with soft range-of-limit"  # the paper's section
+WHERE, FIGURE = "Example: pendulum with soft range-of-limit", "Figure 6"  # the paper's section, its figure
 
 
 def bounces(h: float) -> Results:
@@ -138,21 +139,30 @@ def claims(impacts: list[Results], runs: list[Results]) -> list[Results]:
             "stable for any h",
             f"energy gained in a step of an impact: {growth:.1e} of all at most, by gravity before touch",
             "yes" if stable else "no",
+            beside=FIGURE,
         ),
         claim(
             WHERE,
             "dead impact for h >= 1e-5 s",
             f"at most {most[1e-5]:.4f} of the speed comes back at 1e-5 s, {dead:.4f} in whole runs",
             "yes" if max(most[1e-5], dead) < 0.02 else "no",
+            beside=FIGURE,
         ),
-        claim(WHERE, "elastic as h shrinks", f"speed given back: {returned}", "yes" if lost[1e-8] < 0.02 else "no"),
+        claim(
+            WHERE,
+            "elastic as h shrinks",
+            f"speed given back: {returned}",
+            "yes" if lost[1e-8] < 0.02 else "no",
+            beside=FIGURE,
+        ),
         claim(
             WHERE,
             "accuracy grows linearly as h falls",
             f"speed lost falls as h^{power:.3f} from {fine:g} to {finer:g} s",
             "yes" if abs(power - 1.0) < 0.1 else "no",
+            beside=FIGURE,
         ),
     ]
 
 
-STUDY = Study("A pendulum on the limit of its range: dead at large steps, elastic at small ones", run, draw)
+STUDY = Study("A pendulum on the limit of its range: dead at large steps, elastic at small ones", run, draw, PAGE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.studies.draw import BLUE, COLOURS, INK, VERMILLION, panels
+from pliant.plot.style import BLUE, COLOURS, INK, VERMILLION, label, legend, panels
 from pliant.studies.limit_impact import closed_form
 from pliant.studies.study import Results
 
@@ -16,7 +16,7 @@ STYLES = ("-", "-.", ":", "--")
 def draw(results: Results) -> dict[str, Any]:
     """theta over time (the paper's figure), the spring during the impact, the speed given back, and whole runs."""
     title = f"A pendulum on its limit theta >= 0, k = {results['stiffness']:g} N m/rad, b = 0"
-    figure, axes = panels(4, columns=2, title=title, width=5.0, height=3.0)
+    figure, axes = panels(4, columns=2, title=title, height=2.5)
     _bounces(axes[0], results["bounces"])
     _spring(axes[1], results)
     _restitution(axes[2], results)
@@ -28,8 +28,8 @@ def _bounces(ax: Any, cases: list[Results]) -> None:
     for case, colour, style in zip(cases, (VERMILLION, BLUE, INK, COLOURS[2]), STYLES, strict=True):
         ax.plot(case["time"], case["theta"], style, color=colour, lw=1.4, label=f"h = {case['step']:.0e} s")
     ax.set_ylim(-0.1, 2.2)
-    ax.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
-    _label(ax, "flights exact, impacts in steps of h", "time [s]", "theta [rad]")
+    legend(ax, ncols=2, loc="upper right")
+    label(ax, "time [s]", "theta [rad]", "flights exact, impacts in steps of h")
 
 
 def _spring(ax: Any, results: Results) -> None:
@@ -41,8 +41,8 @@ def _spring(ax: Any, results: Results) -> None:
     ax.plot(1e6 * time, -1e6 * speed / w * np.sin(w * time), "--", color=INK, lw=1.0, label="exact")
     ax.set_xlim(-0.5, 6.0)
     ax.set_ylim(-5.0, 4.0)
-    ax.legend(fontsize=8, frameon=False, loc="lower right")
-    _label(ax, "the first impact", "time since theta = 0 [µs]", "theta [µrad]")
+    legend(ax, loc="lower right")
+    label(ax, "time since theta = 0 [µs]", "theta [µrad]", "the first impact")
 
 
 def _restitution(ax: Any, results: Results) -> None:
@@ -56,19 +56,13 @@ def _restitution(ax: Any, results: Results) -> None:
         ax.plot(steps, case["restitution"], "o", ms=3.5, color=BLUE, mfc="none", label=None if i else "pliant")
     ax.set_xscale("log")
     ax.set_ylim(-0.05, 1.05)
-    ax.legend(fontsize=8, frameon=False, loc="lower left")
-    _label(ax, "speed given back by the limit", "step h [s]", "coefficient of restitution")
+    legend(ax, loc="lower left")
+    label(ax, "step h [s]", "coefficient of restitution [-]", "speed given back by the limit")
 
 
 def _whole(ax: Any, cases: list[Results]) -> None:
     for case, colour, style in zip(cases, COLOURS, STYLES, strict=False):
         ax.plot(case["time"], case["theta"], style, color=colour, lw=1.3, label=f"h = {case['step']:.0e} s")
     ax.set_ylim(-0.1, 1.7)
-    ax.legend(fontsize=8, frameon=False, loc="upper right")
-    _label(ax, "every step from the release", "time [s]", "theta [rad]")
-
-
-def _label(ax: Any, title: str, x: str, y: str) -> None:
-    ax.set_title(title, fontsize=10)
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
+    legend(ax, loc="upper right")
+    label(ax, "time [s]", "theta [rad]", "every step from the release")

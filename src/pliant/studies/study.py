@@ -5,29 +5,31 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from pliant.errors import InputError
-from pliant.plot import empty_figure
-from pliant.record import package_versions
+from pliant.machine import said, versions
+from pliant.plot.style import empty_figure
 from pliant.run_file import INTERRUPTED
 from pliant.simulate import simulate
 from pliant.studies import STUDIES
+from pliant.studies.page import Page
+from pliant.studies.page import Results as Results
+from pliant.studies.report import Chapter, report
 from pliant.trajectory import Trajectory
 
+REPORT = "report.html"
 Progress = Callable[[str], None]  # told what is being computed
-Results = dict[str, Any]  # what JSON can hold
 
 
 class Finished(NamedTuple):
-    """A study, and what it has written."""
+    """A study, or the report, and what it has written."""
 
     name: str
     files: list[Path]
@@ -36,11 +38,13 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """title: in a line. run(quick, progress): the results. draw(results): a matplotlib Figure per picture, by name."""
+    """title: in a line. run(quick, progress): the results. draw(results): a matplotlib Figure per picture, by name.
+    page: what the report says of it."""
 
     title: str
     run: Callable[[bool, Progress], Results]
     draw: Callable[[Results], dict[str, Any]]
+    page: Page = field(default_factory=Page)
 
 
 def simulate_all(*arguments: Any, **options: Any) -> Trajectory:
@@ -62,15 +66,17 @@ def find(names: Sequence[str]) -> dict[str, Study]:
 def reproduce(
     names: Sequence[str], folder: str | os.PathLike[str], *, quick: bool, progress: Progress
 ) -> Iterator[Finished]:
-    """Run studies and write FOLDER/STUDY.json and their pictures; yields the files of each study that is finished.
+    """Run studies and write FOLDER/STUDY.json and their pictures, then report.html; yields the files of each study that
+    is finished, and of the report.
 
-    A study that is stopped, by an error or from the keyboard, leaves none of its own.
+    A study that is stopped, by an error or from the keyboard, leaves none of its own, and no report is written.
     """
     studies = find(names)
     empty_figure(1.0, 1.0)  # no Matplotlib, no pictures: found out before the work, as a folder that cannot be written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_whole(target / ".probe", b"").unlink()
+    chapters = []
     for name, study in studies.items():
         begin = time.perf_counter()
         results = study.run(quick, progress)
@@ -79,14 +85,18 @@ def reproduce(
             "title": study.title,
             "quick": quick,
             "seconds": time.perf_counter() - begin,
-            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-            "versions": {"python": platform.python_version(), **package_versions()},
+            "date": time.strftime("%Y-%m-%d"),
+            "machine": said(),
+            "versions": versions(),
             "results": results,
         }
-        files = {f"{picture}.png": png(figure) for picture, figure in study.draw(results).items()}
+        pictures = study.draw(results)
+        files = {f"{picture}.png": png(figure) for picture, figure in pictures.items()}
         files[f"{name}.json"] = json.dumps(document, indent=1).encode()
         written = [write_whole(target / file, content) for file, content in files.items()]
+        chapters.append(Chapter(document, study.page, {picture: svg(one) for picture, one in pictures.items()}))
         yield Finished(name, written, results.get("claims", []))
+    yield Finished("report", [write_whole(target / REPORT, report(chapters).encode())], [])
 
 
 def write_whole(path: Path, content: bytes) -> Path:
@@ -96,12 +106,20 @@ def write_whole(path: Path, content: bytes) -> Path:
         temporary.write_bytes(content)
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InputError(f"--out: cannot write {path}: {error.strerror}; choose another folder") from error
+    finally:  # Ctrl-C as well leaves no part of a file
+        temporary.unlink(missing_ok=True)
     return path
 
 
 def png(figure: Any) -> bytes:
     content = BytesIO()
     figure.savefig(content, format="png", dpi=150)
+    return content.getvalue()
+
+
+def svg(figure: Any) -> bytes:
+    """With its letters as curves, so that it needs no font."""
+    content = BytesIO()
+    figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
     return content.getvalue()

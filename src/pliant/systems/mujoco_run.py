@@ -116,7 +116,8 @@ def run(
     parameters = {
         "step": h, "duration": float(duration), "time": float(system.data.time), "solver": repr(solver),
         "record_every": every, "q": system.q.tolist(), "v": system.v.tolist(), "geoms": system.geoms, "model": name,
-        "materials": {key: repr(what) for key, what in chosen.items()}, "friction": system.friction,
+        "coordinates": system.coordinates, "friction": system.friction,
+        "materials": {key: repr(what) for key, what in chosen.items()},
     }  # fmt: skip
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent} for {out.name}: make it, or choose another name")

@@ -21,6 +21,7 @@ from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_energy import coordinates, driven, energies
 from pliant.systems.mujoco_friction import sliding
 from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_laws import Substance, names
@@ -98,14 +99,24 @@ class MujocoSystem:
         return [rows if kind == "equality" else None for kind in self._kinds]
 
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
-        """Of motion, and of gravity and springs."""
-        mj, d = mujoco(), self._aside
-        d.qpos[:], d.qvel[:] = q, v
-        mj.mj_fwdPosition(self.model, d)
-        mj.mj_energyPos(self.model, d)
-        mj.mj_fwdVelocity(self.model, d)
-        mj.mj_energyVel(self.model, d)
-        return {"kinetic": float(d.energy[1]), "potential": float(d.energy[0])}
+        """ "kinetic", "gravitational" and "spring" [J]: of joints, tendons and contacts by their laws, of
+        limits and equalities where `materials` make them softer than they are by themselves."""
+        d = self._aside
+        for name in INPUTS:
+            getattr(d, name)[:] = getattr(self.data, name)
+        d.time, d.qpos[:], d.qvel[:] = time, q, v
+        self.stepper.refresh(self.model, d)
+        return energies(self.stepper, self.model, d)
+
+    @property
+    def driven(self) -> bool:
+        """Whether actuators, applied forces, mocap bodies or wind may do work, which `energy` does not tell."""
+        return driven(self.model, self.data)
+
+    @property
+    def coordinates(self) -> dict[str, list[list[str]]]:
+        """{"q": [[name, unit], ...], "v": [[name, unit], ...]}."""
+        return coordinates(self.model)
 
     def draw(self) -> Scene:
         """What a run keeps of the model, so that it can be drawn; models from `pliant.load` are kept whole."""

@@ -17,9 +17,11 @@ class System(Protocol):
     values(time, q)     a list of phi(t, q) of each constraint of `problem`, in its order: (n,), a Contact's gaps, as
                         `problem` has them at the same state; an entry may be None: not known.
                         With it `lookahead` keeps the constraint at the configuration that is reached.
-    energy(time, q, v)  {"kinetic": [J], "gravitational": [J], ...}, for balances; `simulate` does not call it
+    energy(time, q, v)  {"kinetic": [J], "gravitational": [J], "spring": [J], ...}, for balances and `plot_energy`;
+                        `simulate` does not call it. With it an attribute `driven`: False where nothing else does work
     readout(solution)   contacts of the step asked for last, (n, len(COLUMNS)) as `pliant.readout` has them, for
                         `Trajectory.contacts`; with it an attribute `geoms`, their names
+    coordinates         an attribute, {"q": [[name, unit], ...], "v": ...}, one for each, for `plot_states`
     draw()              a `pliant.Drawing`: how viewer and renderer show it; `simulate` keeps it in the run
 
     All are handed copies and may work in place.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.plot import empty_figure
+from pliant.plot.style import BLUE, ORANGE, SMALL, TITLE, empty_figure
 from pliant.studies.study import Results
 
-RIGHT, WRONG = "#0072b2", "#e69f00"  # told apart by everybody, and in print
+RIGHT, WRONG = BLUE, ORANGE
 
 
 def draw(details: Results) -> dict[str, Any]:
@@ -23,11 +23,11 @@ def draw(details: Results) -> dict[str, Any]:
             own = [one for one in outcomes if one["engine"] == engine and _place(one)[0] == thing]
             _panel(panels[row][column], own)
             if row == 0:
-                panels[row][column].set_title(engine, fontsize=8)
-        panels[row][0].set_ylabel(f"{thing}\nE [Pa]", fontsize=8)
+                panels[row][column].set_title(engine, fontsize=SMALL)
+        panels[row][0].set_ylabel(f"{thing}\nE [Pa]", fontsize=SMALL)
     for panel in panels[-1]:
-        panel.set_xlabel("h [s]", fontsize=8)
-    figure.suptitle("dropped: rests where it should (filled blue), or not (orange cross)", fontsize=9)
+        panel.set_xlabel("h [s]", fontsize=SMALL)
+    figure.suptitle("dropped: rests where it should (filled blue), or not (orange cross)", fontsize=TITLE)
     return {"trust": figure}
 
 
@@ -42,4 +42,4 @@ def _panel(panel: Any, outcomes: list[Results]) -> None:
         panel.plot([h for _, h in places], [E for E, _ in places], marker, color=colour, markersize=5, linestyle="none")
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.tick_params(labelsize=7)
+    panel.tick_params(labelsize=SMALL)

@@ -10,12 +10,18 @@ from typing import Any, Final
 
 from pliant.record import package_versions
 
-PEERS: Final = ("mujoco", "drake", "scikit-sundae", "gymnasium", "dm-control", "example-robot-data")
+PEERS: Final = ("mujoco", "drake", "scikit-sundae", "gymnasium", "dm-control", "example-robot-data", "matplotlib")
 
 
 def machine() -> dict[str, Any]:
     """Processor, cores that this process may use, and system."""
     return {"processor": _processor(), "cores": cores(), "system": f"{platform.system()} {platform.machine()}"}
+
+
+def said() -> str:
+    """The machine in a line."""
+    found = machine()
+    return f"{found['processor'] or 'unknown processor'}, {found['cores']} cores, {found['system']}"
 
 
 def cores() -> int:

@@ -1,4 +1,4 @@
-"""Pictures, drawn by Matplotlib when it is installed; no window is ever opened."""
+"""The picture of `pliant demo`: a beam on three springs, a block on a ramp."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from pliant import demo
-from pliant.errors import missing_extra
 from pliant.inputs import Array
+from pliant.plot.style import BLUE, GREY, INK, PALE, VERMILLION, empty_figure
 from pliant.solvers import Printed
 from pliant.solvers.driver import solve
 from pliant.solvers.formulation import Formulation
 
-# Okabe and Ito: told apart by every eye, and in grey as well.
-BLUE, VERMILLION, GREY, INK, PALE = "#0072B2", "#D55E00", "#8C8C8C", "#222222", "#555555"
 STYLE: dict[str, Any] = {"Coulomb": (BLUE, "o", 5.5, BLUE), "Convex": (VERMILLION, "s", 8.5, "none")}
 FRICTIONS = tuple(round(0.025 * k, 3) for k in range(17))  # mu from 0 to 0.4
 NEWTON = 0.13  # height of an arrow per newton, in the units of the beam's drawing
@@ -23,7 +21,7 @@ NEWTON = 0.13  # height of an arrow per newton, in the units of the beam's drawi
 
 def demo_figure() -> Any:
     """The beam and the block of `pliant.demo` as a matplotlib Figure, 1200 pixels wide."""
-    figure = empty_figure(10.0, 5.4)
+    figure = empty_figure(10.0, 5.4, dpi=120)
     left, right = figure.subfigures(1, 2, width_ratios=(1.0, 1.15))
     law = solve(demo.beam()).forces[0]
     above, below = left.subplots(2, 1)
@@ -35,15 +33,6 @@ def demo_figure() -> Any:
     _draw_sweep(right)
     _title(right, "A block on a 15° ramp, 1 s after release", "100 steps; 1 kg, K = 10$^{10}$ N/m, h = 10 ms")
     return figure
-
-
-def empty_figure(width: float, height: float) -> Any:
-    """An empty figure of that many inches, or the ImportError with the remedy."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        missing_extra("matplotlib", "plot")
-    return Figure(figsize=(width, height), dpi=120, layout="constrained", facecolor="white")
 
 
 def _title(figure: Any, title: str, details: str) -> None:
@@ -150,27 +139,3 @@ def _draw_solver(panels: Any, solver: Formulation) -> None:
             FRICTIONS, curve, marker, color=colour, markersize=size, markerfacecolor=fill,
             markeredgewidth=1.4, label=name, clip_on=False,
         )  # fmt: skip
-
-
-def pressure_figure(table: Any, geom: str, time: float) -> Any:
-    """The pressure on a geom at a time as a map over its surface, seen along its thinnest side. table:
-    `Trajectory.pressure` of this geom and time."""
-    places = np.stack([np.asarray(table[name]) for name in "uvw"], axis=1)
-    extent = np.ptp(places, axis=0)
-    one, two = sorted(np.argsort(extent)[1:])
-    figure = empty_figure(1.9 + float(np.clip(3.4 * extent[one] / max(extent[two], 1e-12), 1.6, 8.0)), 4.2)
-    ax = figure.subplots()
-    pressure, area = np.asarray(table["pressure"]), np.asarray(table["area"])
-    ax.set_aspect("equal")
-    ax.set_xlabel(f"{'xyz'[one]} [mm]", fontsize=9)
-    ax.set_ylabel(f"{'xyz'[two]} [mm]", fontsize=9)
-    spots = ax.scatter(1e3 * places[:, one], 1e3 * places[:, two], c=1e-3 * pressure, s=1.0, marker="s", cmap="viridis")
-    ax.margins(0.08)
-    figure.colorbar(spots, ax=ax, label="pressure [kPa]")
-    ax.set_title(f"{geom} at {time:g} s", fontsize=10.5)
-    figure.draw_without_rendering()
-    # squares of the area of the elements, in points: in a grid they touch each other
-    points = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
-    each = 72.0 / figure.dpi * float(points[1, 0] - points[0, 0])  # points per mm
-    spots.set_sizes((1e3 * np.sqrt(area) * each) ** 2)
-    return figure

@@ -1,0 +1,106 @@
+"""The command `pliant plot`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pliant.errors import InputError, PliantError
+
+if TYPE_CHECKING:
+    from pliant.trajectory import Trajectory
+
+WHAT: Final = ("states", "energy", "forces", "pressure", "residuals")
+FORMATS: Final = ("png", "pdf", "svg")
+
+
+def add_plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    plot = commands.add_parser(
+        "plot",
+        help="draw a run: states, energy, contact forces, pressure, residuals",
+        description="Draw pictures of a run that `pliant run` or `simulate(checkpoint=...)` has written, one a file: "
+        "DIR/RUN-states.png and so on (needs Matplotlib). Without --what all are drawn that the run has something for. "
+        "Energy needs the model again, which the run names.",
+    )
+    plot.add_argument("run", metavar="RUN", help="the file of a run")
+    plot.add_argument("--what", metavar="LIST", help=f"any of: {', '.join(WHAT)}, with commas between")
+    plot.add_argument("--out", default=".", metavar="DIR", help="where the pictures go (default: here)")
+    plot.add_argument("--format", choices=FORMATS, default="png", help="(default: png)")
+    plot.add_argument("--which", metavar="GLOB", help="coordinates or contacts to show, such as '*ball*'")
+    plot.add_argument("--model", metavar="MODEL", help="for energy: the model (default: what the run names)")
+    plot.add_argument("--materials", metavar="FILE", help="for energy: the materials that the run had")
+    plot.add_argument("--floor", action="store_true", help="for energy: the run had a floor added")
+    plot.add_argument("--floating", action="store_true", help="for energy: the run had its first body freed")
+
+
+def run_plot(given: argparse.Namespace) -> int:
+    """Draw, print the names of the files; the exit status."""
+    try:
+        from pliant.trajectory import Trajectory
+
+        asked = _asked(given.what)
+        run = Trajectory.load(given.run)
+        if len(run) < 2:
+            raise InputError(f"{given.run} has no step yet: there is nothing to draw")
+        folder = Path(given.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        for what in asked or WHAT:
+            path = folder / f"{Path(given.run).stem}-{what}.{given.format}"
+            try:
+                _draw(what, run, given, path)
+                print(path, flush=True)
+            except PliantError as error:
+                if asked:
+                    raise
+                print(f"pliant plot: no picture of {what}: {error}", file=sys.stderr)
+    except (PliantError, OSError, ImportError) as error:
+        print(f"pliant plot: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _asked(what: str | None) -> list[str]:
+    names = [name.strip() for name in what.split(",")] if what is not None else []
+    unknown = [name for name in names if name not in WHAT]
+    if unknown:
+        raise InputError(f"--what: there is no picture {unknown[0]!r}; there are: {', '.join(WHAT)}")
+    return names
+
+
+def _draw(what: str, run: Trajectory, given: argparse.Namespace, path: Path) -> None:
+    draw: dict[str, Callable[[], Any]] = {
+        "states": lambda: run.plot_states(which=given.which, path=path),
+        "energy": lambda: run.plot_energy(_system(run, given), path=path),
+        "forces": lambda: run.plot_forces(which=given.which, path=path),
+        "pressure": lambda: run.plot_pressure(path=path),
+        "residuals": lambda: run.plot_residuals(path=path),
+    }
+    draw[what]()
+
+
+def _system(run: Trajectory, given: argparse.Namespace) -> Any:
+    """The model of the run again; its energy is right only if it is the same one."""
+    from pliant.materials_file import read_materials
+    from pliant.systems.mujoco_laws import model_materials
+    from pliant.systems.mujoco_load import read_model
+    from pliant.systems.mujoco_system import MujocoSystem
+
+    name = given.model or run.parameters.get("model")
+    if not name:
+        raise InputError("energy: this run does not name its model; give --model, or Trajectory.plot_energy its system")
+    model = read_model(name, step=run.parameters["step"], floating=given.floating, floor=given.floor)
+    materials = read_materials(given.materials) if given.materials else None
+    system = MujocoSystem(model, materials=materials)
+    chosen = {key: repr(what) for key, what in {**model_materials(model), **(materials or {})}.items()}
+    differs = {
+        "--model, --floor, --floating": system.coordinates != run.parameters.get("coordinates", system.coordinates)
+        or system.geoms != run.parameters.get("geoms"),
+        "--materials": chosen != run.parameters.get("materials", chosen),
+    }
+    wrong = [option for option, other in differs.items() if other]
+    if wrong:
+        raise InputError(f"energy: the run was of another model than {name}; give what it was run with: {wrong[0]}")
+    return system
