@@ -248,8 +248,12 @@ def test_a_page_plays_from_the_disk(open_page, rolling, tmp_path):
     clock = page.page.locator("input").first
 
     def column_at(seconds: str) -> float:
-        clock.fill(seconds)  # which pauses it
-        time.sleep(3.0)  # software draws what was asked for before
+        def arrived() -> bool:
+            clock.fill(seconds)  # which pauses it
+            time.sleep(2.0)  # software draws what was asked for before
+            return abs(float(clock.input_value()) - float(seconds)) < 0.06  # it shows one digit
+
+        wait_for(arrived)
         return red_place(page)[1]
 
     start, end = column_at("0.001"), column_at("0.99")
