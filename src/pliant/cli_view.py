@@ -54,12 +54,14 @@ def run_view(given: argparse.Namespace) -> int:
 
 def _show(given: argparse.Namespace) -> int:
     from pliant.viewer.door import watch
+    from pliant.viewer.server import is_private
     from pliant.viewer.view import View
 
     show = _kinds(given.show or "")
     shown = View(_source(given), host=given.host, port=given.port, show=show, see_through=given.see_through)
     try:
-        print(f"pliant view: {shown.url} until Ctrl-C", flush=True)
+        others = "" if is_private(given.host) else f"; whoever reaches {given.host} can look and steer"
+        print(f"pliant view: {shown.url} until Ctrl-C{others}", flush=True)
     except BaseException:
         shown.close()
         raise
