@@ -215,6 +215,21 @@ def test_the_solver_can_be_exchanged(open_page):
         wait_for(lambda: view.source.time > 0.2)
 
 
+def test_the_camera_follows_a_body(open_page, rolling):
+    source = open_source(rolling)
+    assert isinstance(source, Playback)
+    with running(View(source, port=0, paused=True)) as view:
+        page = open_page(view.url)
+        start = red_place(page)
+        page.tab("Scene")
+        page.page.get_by_label("Camera follows").check()
+        wait_for(lambda: np.abs(view.scene.bodies.offset).max() > 0.05)
+        assert red_place(page) == pytest.approx(start, abs=5)  # nothing jumps
+        page.fill("Time [s]", "1")
+        wait_for(lambda: view.scene.bodies.offset[0] == pytest.approx(-source.shown.xpos[1, 0]) and source.k == 100)
+        assert red_place(page) == pytest.approx(start, abs=5)
+
+
 def test_a_run_is_played_back(open_page, rolling):
     run, source = load(rolling), open_source(rolling)
     assert isinstance(source, Playback)
