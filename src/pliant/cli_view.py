@@ -62,10 +62,11 @@ def _show(given: argparse.Namespace) -> int:
     try:
         others = "" if is_private(given.host) else f"; whoever reaches {given.host} can look and steer"
         print(f"pliant view: {shown.url} until Ctrl-C{others}", flush=True)
-    except BaseException:
+        watch(shown, browser=not given.no_browser)
+    except KeyboardInterrupt:  # before the loop heard of it: the end that was announced, all the same
+        pass
+    finally:
         shown.close()
-        raise
-    watch(shown, browser=not given.no_browser)
     return STOPPED
 
 
