@@ -110,6 +110,35 @@ def test_a_model_with_meshes_travels_with_them(tmp_path):
     assert np.allclose(model.mesh_vert, system.model.mesh_vert) and np.allclose(model.geom_pos, system.model.geom_pos)
 
 
+def test_a_model_with_pictures_travels_with_them(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="needs pliant[render]")
+    folder, random = tmp_path / "scene", np.random.default_rng(0)
+    (folder / "pictures").mkdir(parents=True)
+    for name in ("a", "b"):
+        pixels = random.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+        image.fromarray(pixels).save(folder / "pictures" / f"{name}.png")
+    image.fromarray(random.integers(0, 255, (8, 8), dtype=np.uint8)).save(folder / "hills.png")
+    faces = " ".join(f'file{side}="{name}.png"' for side, name in zip(("right", "left", "up"), "aba", strict=True))
+    (folder / "ball.xml").write_text(
+        '<mujoco><worldbody><body pos="0 0 2"><freejoint/><geom size="0.1" material="m"/></body></worldbody></mujoco>'
+    )
+    (folder / "scene.xml").write_text(
+        f"""<mujoco><compiler texturedir="pictures"/><asset><texture name="cube" type="cube" {faces}/>
+        <texture name="flat" type="2d" file="b.png"/><material name="m" texture="cube"/>
+        <hfield name="hills" file="hills.png" size="2 2 0.3 0.1"/></asset>
+        <worldbody><geom type="hfield" hfield="hills"/></worldbody><include file="ball.xml"/></mujoco>"""
+    )
+    system = pliant.load(folder / "scene.xml")
+    run = pliant.simulate(system, system.q, system.v, duration=0.01, step=0.002)
+    shutil.rmtree(folder)
+    model = Stage.of(run).model
+    assert run.scene is not None
+    assert [name for name, _ in run.scene.header["parts"]] == ["model.xml", "0.png", "1.png", "2.png"]
+    theirs = system.model.tex_data
+    assert np.array_equal(model.tex_data[: len(theirs)], theirs)
+    assert np.array_equal(model.hfield_data, system.model.hfield_data)
+
+
 def test_a_model_whose_source_is_not_known_must_be_given():
     model = mujoco().MjModel.from_xml_string(BALL)
     system = pliant.MujocoSystem(model)

@@ -15,19 +15,10 @@ from pliant.lock import Lock
 from pliant.problem import StepProblem
 from pliant.readout import COLUMNS
 from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
+from pliant.run_file import COMPLETE, STATS, UNFINISHED, Chunk, Layout, Path, chunk_record, run_record
 from pliant.scene import Scene
 from pliant.solution import Solution, Status, WarmStart
-from pliant.trajectory import (
-    COMPLETE,
-    STATS,
-    UNFINISHED,
-    Chunk,
-    Layout,
-    Path,
-    Trajectory,
-    chunk_record,
-    run_record,
-)
+from pliant.trajectory import Trajectory
 
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is

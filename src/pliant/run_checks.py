@@ -12,7 +12,7 @@ from pliant.readout import COLUMNS
 from pliant.solution import ContactState, Status
 
 if TYPE_CHECKING:
-    from pliant.trajectory import Chunk
+    from pliant.run_file import Chunk
 
 WHOLE: Final = 2.0**53  # up to here reals are whole numbers
 PARTS: Final = 1_000_000  # arrays of forces of a chunk, beyond those that hold any

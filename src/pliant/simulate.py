@@ -13,12 +13,13 @@ from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
 from pliant.interrupts import Interrupts
 from pliant.recording import NOTHING, Recorder, State, layout_of
+from pliant.run_file import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path
 from pliant.scene import scene_of
 from pliant.solution import Status
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation
 from pliant.step import take_step
-from pliant.trajectory import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path, Trajectory
+from pliant.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from pliant.systems import System

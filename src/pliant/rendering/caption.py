@@ -13,11 +13,11 @@ from pliant.rendering.sinks import pillow
 
 def written(image: Image, lines: list[str]) -> Image:
     """The image with lines in its lower left corner."""
+    picture = pillow().fromarray(image)
     from PIL import ImageDraw
 
     height = image.shape[0]
     size = max(12, round(0.03 * height))
-    picture = pillow().fromarray(image)
     draw = ImageDraw.Draw(picture, "RGBA")
     text, edge = "\n".join(line for line in lines if line), round(0.6 * size)
     left, top, right, bottom = draw.multiline_textbbox((0, 0), text, font=_font(size))

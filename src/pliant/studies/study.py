@@ -17,9 +17,10 @@ from uuid import uuid4
 from pliant.errors import InputError
 from pliant.plot import empty_figure
 from pliant.record import package_versions
+from pliant.run_file import INTERRUPTED
 from pliant.simulate import simulate
 from pliant.studies import STUDIES
-from pliant.trajectory import INTERRUPTED, Trajectory
+from pliant.trajectory import Trajectory
 
 Progress = Callable[[str], None]  # told what is being computed
 Results = dict[str, Any]  # what JSON can hold

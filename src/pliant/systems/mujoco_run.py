@@ -17,6 +17,7 @@ from pliant.inputs import Array
 from pliant.interrupts import Interrupts
 from pliant.readout import COLUMNS
 from pliant.recording import Recorder, State
+from pliant.run_file import COMPLETE, ERROR, INTERRUPTED
 from pliant.simulate import whole_steps
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
@@ -29,7 +30,7 @@ from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem
-from pliant.trajectory import COMPLETE, ERROR, INTERRUPTED, Trajectory
+from pliant.trajectory import Trajectory
 
 _log = logging.getLogger("pliant")
 DEPTH, GEOM1, GEOM2 = (COLUMNS.index(name) for name in ("penetration", "geom1", "geom2"))

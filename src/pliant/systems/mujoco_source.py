@@ -96,17 +96,19 @@ def _files(spec: Any) -> dict[str, bytes]:
     folders = {name: compiler.attrib.pop(name, "") for name in FOLDERS}
     compiler.set("balanceinertia", "true")  # an inertia may be none by the last digit of XML
     found: dict[str, bytes] = {}
+    plain: dict[tuple[str, str], str] = {}
     for element in root.iter():
         if element.tag in FORBIDDEN:
             raise FileError(f"it has an element <{element.tag}>, which is not kept")
         for attribute, value in list(element.items()):
             if is_file(attribute):
-                folder = folders.get("texturedir" if element.tag == "texture" else "meshdir", "")
-                plain = f"{len(found)}{re.sub(r'[^a-z0-9.]', '', Path(value).suffix.lower())}"
-                found[plain] = _content(spec, folder or folders.get("assetdir", ""), value)
+                folder = folders["texturedir" if element.tag == "texture" else "meshdir"] or folders["assetdir"]
+                if (folder, value) not in plain:
+                    name = f"{len(found)}{re.sub(r'[^a-z0-9.]', '', Path(value).suffix.lower())}"
+                    plain[folder, value], found[name] = name, _content(spec, folder, value)
                 if attribute == "file" and "name" not in element.attrib:
                     element.set("name", Path(value).stem)  # which it would have from its file
-                element.set(attribute, plain)
+                element.set(attribute, plain[folder, value])
     return {XML: ElementTree.tostring(root), **found}
 
 
