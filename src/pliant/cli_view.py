@@ -54,16 +54,19 @@ def run_view(given: argparse.Namespace) -> int:
 
 def _show(given: argparse.Namespace) -> int:
     from pliant.viewer.door import watch
+    from pliant.viewer.server import is_private
     from pliant.viewer.view import View
 
     show = _kinds(given.show or "")
     shown = View(_source(given), host=given.host, port=given.port, show=show, see_through=given.see_through)
     try:
-        print(f"pliant view: {shown.url} until Ctrl-C", flush=True)
-    except BaseException:
+        others = "" if is_private(given.host) else f"; whoever reaches {given.host} can look and steer"
+        print(f"pliant view: {shown.url} until Ctrl-C{others}", flush=True)
+        watch(shown, browser=not given.no_browser)
+    except KeyboardInterrupt:  # before the loop heard of it: the end that was announced, all the same
+        pass
+    finally:
         shown.close()
-        raise
-    watch(shown, browser=not given.no_browser)
     return STOPPED
 
 

@@ -42,7 +42,7 @@ class Trajectory:
     """A simulated run.
 
     time (T+1,) [s], q (T+1, nq), v (T+1, nv): the samples, the first one the start
-    forces  list of T tuples, as Solution.forces, of the step that ended at time[k + 1]
+    forces  list of T tuples, as Solution.forces, of the step that ended at time[k + 1]; force_names: their names
     stats   dict of arrays (T,), over the steps since the sample before: status (worst, as an index into
             list(pliant.Status)), residual and momentum_residual (largest), iterations, factorizations, gave_up (steps
             where looking ahead did not contract) and unsolved (steps at the iteration limit), summed

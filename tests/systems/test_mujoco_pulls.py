@@ -79,6 +79,13 @@ def test_without_rows_there_is_nothing():
     assert reader.arrows(mujoco.MjData(model), {"joint:none such": np.ones(1)})[0].place.shape == (0, 3)
 
 
+def test_numbers_that_cannot_be_are_not_drawn():
+    data, reader = settled(TIED.format('<weld name="arm" body1="load" body2="post"/>'), steps=1)
+    for numbers in (np.ones(2), np.full(6, np.nan), np.zeros((2, 3))):
+        assert len(reader.arrows(data, {"equality:arm": numbers})[0].place) == 0
+    assert len(reader.arrows(data, {"equality:arm": np.ones(6)})[1].place) == 1
+
+
 def test_a_run_keeps_them(tmp_path, monkeypatch):
     from pliant.cli import main
 

@@ -215,6 +215,21 @@ def test_the_solver_can_be_exchanged(open_page):
         wait_for(lambda: view.source.time > 0.2)
 
 
+def test_the_camera_follows_a_body(open_page, rolling):
+    source = open_source(rolling)
+    assert isinstance(source, Playback)
+    with running(View(source, port=0, paused=True)) as view:
+        page = open_page(view.url)
+        start = red_place(page)
+        page.tab("Scene")
+        page.page.get_by_label("Camera follows").check()
+        wait_for(lambda: np.abs(view.scene.bodies.offset).max() > 0.05)
+        assert red_place(page) == pytest.approx(start, abs=5)  # nothing jumps
+        page.fill("Time [s]", "1")
+        wait_for(lambda: view.scene.bodies.offset[0] == pytest.approx(-source.shown.xpos[1, 0]) and source.k == 100)
+        assert red_place(page) == pytest.approx(start, abs=5)
+
+
 def test_a_run_is_played_back(open_page, rolling):
     run, source = load(rolling), open_source(rolling)
     assert isinstance(source, Playback)
@@ -248,8 +263,12 @@ def test_a_page_plays_from_the_disk(open_page, rolling, tmp_path):
     clock = page.page.locator("input").first
 
     def column_at(seconds: str) -> float:
-        clock.fill(seconds)  # which pauses it
-        time.sleep(3.0)  # software draws what was asked for before
+        def arrived() -> bool:
+            clock.fill(seconds)  # which pauses it
+            time.sleep(2.0)  # software draws what was asked for before
+            return abs(float(clock.input_value()) - float(seconds)) < 0.06  # it shows one digit
+
+        wait_for(arrived)
         return red_place(page)[1]
 
     start, end = column_at("0.001"), column_at("0.99")

@@ -173,7 +173,8 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     )  # fmt: skip
     try:
         assert process.stdout
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        process.said = process.stdout.readline()  # type: ignore[attr-defined]
+        found = re.search(r"http://127\.0\.0\.1:\d+", process.said)  # type: ignore[attr-defined]
         assert found
         yield process, found[0]
     finally:
@@ -191,6 +192,14 @@ def test_the_command_serves_until_ctrl_c(arm, rolling, what):
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30.0) == 130
         assert process.stderr and process.stderr.read() == ""
+
+
+@pytest.mark.usefixtures("packages")
+def test_it_says_when_others_can_look(arm):
+    with command(str(arm), "--host", "0.0.0.0") as (process, address):
+        with urllib.request.urlopen(address) as page:
+            assert page.status == 200
+        assert "whoever reaches 0.0.0.0 can look and steer" in process.said  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("package", ["viser", "mjviser"])

@@ -64,6 +64,8 @@ class PullReader:
         torques: list[tuple[Array, Array]] = []
         for label, numbers in pulls.items():
             joint, equality = self._what(label)
+            if not self._fits(joint, equality, numbers):
+                continue
             if joint is not None:
                 _along_joint(model, data, joint, numbers, forces, torques)
             elif equality is not None:
@@ -71,6 +73,15 @@ class PullReader:
                 forces.append((place, numbers[:3]))
                 torques += [(place, numbers[3:6])] if len(numbers) > 3 else []
         return _arrows(forces), _arrows(torques)
+
+    def _fits(self, joint: int | None, equality: int | None, numbers: Array) -> bool:
+        """Whether there are as many as there must be, which a file may have otherwise."""
+        if joint is not None:
+            dofs = _dofs(self._model, joint)
+            expected = dofs.stop - dofs.start
+        else:
+            expected = 6 if equality is not None and _type(self._model, equality) == "WELD" else 3
+        return numbers.shape == (expected,) and bool(np.isfinite(numbers).all())
 
     def words(self, label: str, numbers: Array) -> str:
         """'joint:knee 3.2 N m'."""

@@ -22,6 +22,7 @@ WORDS: Final = {
     ContactState.SLIP: "slip: friction at its limit, or none",
 }
 FORCE: Final[Rgb] = (40, 40, 40)
+CUT: Final[Rgb] = (200, 20, 40)
 CONE: Final[Rgb] = (0, 158, 115)
 PULL: Final[Rgb] = (150, 50, 160)
 TORQUE: Final[Rgb] = (204, 121, 167)

@@ -46,19 +46,19 @@ def view(
     """
     source = open_source(what, model=model, system=system, materials=materials, solver=solver)
     shown = View(source, host=host, port=port, show=show, see_through=see_through, paused=paused)
-    watch(shown, browser=browser)
+    try:
+        watch(shown, browser=browser)
+    finally:
+        shown.close()
 
 
 def watch(shown: View, *, browser: bool) -> None:
     """Open a browser, and keep the view going until Ctrl-C."""
     import webbrowser
 
-    try:
-        if browser:
-            webbrowser.open(shown.url)
-        shown.run()
-    finally:
-        shown.close()
+    if browser:
+        webbrowser.open(shown.url)
+    shown.run()
 
 
 def open_source(

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.inputs import Array
+from pliant.viewer.colours import CUT, Rgb
 from pliant.viewer.shapes import Mesh
 
 LIGHT: Final = 0.4
@@ -38,21 +39,25 @@ class Layer:
 
 
 class ArrowLayer:
-    """Arrows of one colour; width: of the shaft [m]."""
+    """Arrows of one colour, and of another where they are cut off. width: of the shaft [m]; longest: [m]."""
 
-    def __init__(self, server: Any, name: str, colour: tuple[int, int, int], width: float) -> None:
+    def __init__(self, server: Any, name: str, colour: Rgb, width: float, longest: float) -> None:
         self._handle = server.scene.add_arrows(
-            name, np.zeros((1, 2, 3), np.float32), dimmed(colour), shaft_radius=0.5 * width,
+            name, np.zeros((1, 2, 3), np.float32), dimmed(colour)[None], shaft_radius=0.5 * width,
             head_radius=1.3 * width, head_length=3.0 * width, visible=False,
         )  # fmt: skip
-        self._least = 0.5 * width  # [m]: what is shorter is no arrow
+        self._least, self._longest = 0.5 * width, longest  # [m]: what is shorter is no arrow
+        self._colours = dimmed([colour, CUT])
 
     def show(self, places: Array, vectors: Array) -> None:
         """(n, 3), (n, 3) [m]."""
-        drawn = np.linalg.norm(vectors, axis=1) > self._least
+        length = np.linalg.norm(vectors, axis=1)
+        drawn = length > self._least
         if drawn.any():
-            ends = np.stack([places[drawn], (places + vectors)[drawn]], axis=1)
-            self._handle.points = ends.astype(np.float32)
+            shorter = np.minimum(1.0, self._longest / length[drawn])
+            begin, along = places[drawn], vectors[drawn] * shorter[:, None]
+            self._handle.points = np.stack([begin, begin + along], axis=1).astype(np.float32)
+            self._handle.colors = self._colours[(shorter < 1.0).astype(np.int64)]
         _set(self._handle, "visible", bool(drawn.any()))
 
 

@@ -15,7 +15,7 @@ from pliant.viewer import colours
 from pliant.viewer.bodies import moving
 from pliant.viewer.layers import ArrowLayer, Layer
 from pliant.viewer.moment import AREA, ELEMENT, FORCE, GEOM1, GEOM2, NORMAL, PLACE, STATE, Moment
-from pliant.viewer.scale import Scale, round_up
+from pliant.viewer.scale import CUT, Scale, round_up
 from pliant.viewer.shapes import ball, cone, plate, turned_to
 
 # What can be shown, and how the panel calls it.
@@ -28,7 +28,7 @@ KINDS: Final = {
 }
 NO_PULLS: Final = (Arrows(np.zeros((0, 3)), np.zeros((0, 3))),) * 2
 ROOT: Final = "/shown"
-ROOM: Final = 0.35  # of the size of the scene, that the longest arrow takes
+ROOM: Final = 0.22  # of the size of the scene, that the longest arrow takes
 
 
 class Overlays:
@@ -40,7 +40,7 @@ class Overlays:
         self._fixed = ~moving(model)
         self.force, self.torque = Scale("N", ROOM * size), Scale("N m", ROOM * size)
         self.most_pressure, self._follows_pressure = 0.0, True  # [Pa], where the colours end
-        self._radius, width = 0.008 * size, 0.006 * size
+        self._radius, width, self._longest = 0.008 * size, 0.006 * size, CUT * ROOM * size
         self._root = server.scene.add_frame(ROOT, show_axes=False)
         wanted = check_kinds(show)
         self.nodes = {
@@ -48,11 +48,11 @@ class Overlays:
             for kind, title in KINDS.items()
         }
         self._points = Layer(server, self._name("contacts", "points"), ball())
-        self._forces = ArrowLayer(server, self._name("forces", "arrows"), colours.FORCE, width)
+        self._forces = ArrowLayer(server, self._name("forces", "arrows"), colours.FORCE, width, self._longest)
         self._cones = Layer(server, self._name("cones", "cones"), cone(), opacity=0.3)
         self._plates = Layer(server, self._name("pressure", "elements"), plate())
-        self._pulls = ArrowLayer(server, self._name("pulls", "forces"), colours.PULL, width)
-        self._torques = ArrowLayer(server, self._name("pulls", "torques"), colours.TORQUE, width)
+        self._pulls = ArrowLayer(server, self._name("pulls", "forces"), colours.PULL, width, self._longest)
+        self._torques = ArrowLayer(server, self._name("pulls", "torques"), colours.TORQUE, width, self._longest)
 
     def update(self, moment: Moment, data: Any, *, everything: bool = False) -> None:
         """Draw a moment; data: with the bodies placed. everything: also what is hidden, for an exported page."""
@@ -97,7 +97,8 @@ class Overlays:
         """What each kind means, as HTML."""
         return {
             "contacts": colours.state_legend(),
-            "forces": colours.line(colours.FORCE, f"on the moving body: {self.force}"),
+            "forces": colours.line(colours.FORCE, f"on the moving body: {self.force}")
+            + colours.line(colours.CUT, f"cut off, above {self.force.most:.3g} N"),
             "cones": colours.line(colours.CONE, "as high as the normal force: sticks inside, slips on its rim"),
             "pressure": colours.pressure_legend(self.most_pressure),
             "pulls": colours.line(colours.PULL, f"force: {self.force}")
@@ -125,6 +126,7 @@ class Overlays:
         push = np.einsum("ni,ni->n", rows[:, NORMAL], rows[:, FORCE]) / self.force.per_metre
         there = (rows[:, STATE] != ContactState.OPEN) & (friction > 0.0) & (rows[:, ELEMENT] < 0.0)
         there &= push > 0.5 * self._radius
+        push = np.minimum(push, self._longest)
         rows, push, wide = rows[there], push[there, None], (friction * push)[there, None]
         self._cones.show(
             rows[:, PLACE], turned_to(rows[:, NORMAL]), np.hstack([wide, wide, push]),
@@ -176,7 +178,7 @@ def _pressure(rows: Array) -> tuple[Array, Array]:
 def _usual(values: list[float]) -> float:
     """The largest but for a few; of those that are not 0."""
     there = [value for value in values if value > 0.0]
-    return float(np.percentile(there, 95.0)) if there else 0.0
+    return float(np.percentile(there, 90.0)) if there else 0.0
 
 
 def _longest(vectors: Array) -> float:

@@ -37,6 +37,10 @@ class Panel:
         self._show.tell(moment)
         self._plots.tell()
 
+    def obey(self) -> None:
+        """What somebody wants, before the next step."""
+        self._run.obey()
+
     def follow(self) -> None:
         """With every picture: where the time is."""
         self._run.follow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Final
 
 from pliant.laws import Law
@@ -59,7 +60,9 @@ class ChangeTab:
 
     def _say(self, text: str, *, wrong: bool) -> None:
         colour = "#c0392b" if wrong else "inherit"
-        self._said.content = f'<div style="font-size:0.85em;padding:0.2em 0.8em;color:{colour}">{text}</div>'
+        self._said.content = (
+            f'<div style="font-size:0.85em;padding:0.2em 0.8em;color:{colour}">{html.escape(text)}</div>'
+        )
 
 
 def _number(label: str, text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,14 +30,22 @@ class RunTab:
         steps.on_click(lambda event: self._press(event.target.value))
         self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="1", hint="times real time")
         self._speed.on_update(lambda _: self._set_speed())
-        self._slider = _slider(view, view.source) if isinstance(view.source, Playback) else None
+        self._slider = self._add_slider(view.source) if isinstance(view.source, Playback) else None
+        self._wanted: float | None = None  # [s], where somebody has put the slider
         self._before = (perf_counter(), view.source.time)
+
+    def obey(self) -> None:
+        """Go where the slider was put."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is not None and isinstance(self._view.source, Playback):
+            self._view.paused = True
+            self._view.do(partial(self._view.source.seek, wanted))
 
     def follow(self) -> None:
         wanted = PLAY if self._view.paused else PAUSE
         if self._button.label != wanted:
             self._button.label = wanted
-        if self._slider is not None and self._slider.value != self._view.source.time:
+        if self._slider is not None and self._wanted is None and self._slider.value != self._view.source.time:
             self._slider.value = self._view.source.time
 
     def tell(self, moment: Moment) -> None:
@@ -47,6 +56,20 @@ class RunTab:
         text = status_html(self._view, moment, rate)
         if self._said.content != text:
             self._said.content = text
+
+    def _add_slider(self, run: Playback) -> Any:
+        first, last = float(run.times[0]), float(run.times[-1])
+        slider = self._view.server.gui.add_slider(
+            "Time [s]", first, max(last, first + 1e-9), run.pace, first, disabled=last <= first
+        )
+
+        # A coroutine runs at once, before the loop can put the slider back to where the time is.
+        async def seek(event: Any) -> None:
+            if event.client is not None:  # not we ourselves
+                self._wanted = slider.value
+
+        slider.on_update(seek)
+        return slider
 
     def _toggle(self) -> None:
         view = self._view
@@ -68,22 +91,6 @@ class RunTab:
 
     def _set_speed(self) -> None:
         self._view.speed = SPEEDS[self._speed.value]
-
-
-def _slider(view: View, run: Playback) -> Any:
-    first, last = float(run.times[0]), float(run.times[-1])
-    slider = view.server.gui.add_slider(
-        "Time [s]", first, max(last, first + 1e-9), run.pace, first, disabled=last <= first
-    )
-
-    def seek(event: Any) -> None:
-        if event.client is not None:  # not we ourselves
-            with view.lock:
-                view.paused = True
-                view.do(lambda: run.seek(slider.value))
-
-    slider.on_update(seek)
-    return slider
 
 
 def status_html(view: View, moment: Moment, rate: float) -> str:

@@ -20,7 +20,7 @@ class SceneTab:
     def __init__(self, view: View) -> None:
         self._view, gui = view, view.server.gui
         follow = gui.add_checkbox("Camera follows the first body", False)
-        follow.on_update(lambda _: view.do(partial(view.scene.bodies.follow, follow.value)))
+        follow.on_update(lambda _: view.do(partial(view.scene.follow, follow.value)))
         if isinstance(view.source, Simulation):
             self._add_keys(view.source)
             self._add_actuators(view.source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ class ShowTab:
         self._auto = gui.add_checkbox("Auto scale", view.scene.overlays.force.automatic, hint="else it stays as it is")
         self._auto.on_update(lambda _: self._set_scale())
         self._scale = gui.add_text(
-            "1 m is [N]", in_words(view.scene.overlays.force.per_metre), disabled=self._auto.value, hint="press Enter"
+            "1 m is [N]", in_words(view.scene.overlays.force.per_metre), disabled=self._auto.value
         )
         self._scale.on_update(lambda event: None if event.client is None else self._set_scale())
 
@@ -49,7 +50,7 @@ class ShowTab:
             return "<div>this run has not kept them</div>"
         lines = [self._view.scene.overlays.reader.words(label, numbers) for label, numbers in moment.pulls.items()]
         more = [f"and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
-        return "".join(f"<div>{line}</div>" for line in lines[:LISTED] + more)
+        return "".join(f"<div>{html.escape(line)}</div>" for line in lines[:LISTED] + more)
 
     def _switch(self, kind: str, event: Any) -> None:
         wanted = self._boxes[kind].value

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from statistics import median
 from typing import Final
 
 UNITS: Final = (("m", 1.0), ("mm", 1e3), ("µm", 1e6), ("nm", 1e9))
+LOOKS: Final = 15  # half a second
+CUT: Final = 1.2  # rooms
 NICE: Final = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -33,25 +37,33 @@ def length_unit(largest: float) -> tuple[str, float]:
 class Scale:
     """How long things of a kind are drawn: 1 m stands for `per_metre` of their unit.
 
-    By itself it is chosen such that the largest one seen is between a fifth and all of `room` [m], and is left alone
-    as long as it is: a scale that follows every step tells nothing.
+    By itself it is chosen such that the largest one is usually between a fifth and all of `room` [m], and is left alone
+    as long as it is: a scale that follows every step tells nothing. An impact does not count.
     """
 
     def __init__(self, unit: str, room: float) -> None:
         self.unit, self.room, self.automatic = unit, room, True
         self._per_metre: float | None = None  # until something was seen
+        self._seen: deque[float] = deque(maxlen=LOOKS)
 
     @property
     def per_metre(self) -> float:
         return self._per_metre or 1.0
 
+    @property
+    def most(self) -> float:
+        """Beyond which things are drawn cut off, in their unit."""
+        return CUT * self.room * self.per_metre
+
     def see(self, largest: float) -> None:
         """Look whether the scale still fits."""
         if not self.automatic or not largest > 0.0 or not math.isfinite(largest):
             return
-        drawn = largest / self._per_metre if self._per_metre else math.inf
+        self._seen.append(largest)
+        usual = median(self._seen)
+        drawn = usual / self._per_metre if self._per_metre else math.inf
         if not 0.2 * self.room <= drawn <= self.room:
-            self._per_metre = round_up(largest / self.room)
+            self._per_metre = round_up(usual / self.room)
 
     def set(self, per_metre: float) -> None:
         """By hand, from now on."""

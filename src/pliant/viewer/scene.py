@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from pliant.viewer.bodies import Bodies, aim, place_of, place_of_all
 from pliant.viewer.moment import Moment
 from pliant.viewer.overlays import Overlays
@@ -35,3 +37,12 @@ class Scene:
             self.bodies.draw(self._source.shown)
             self.overlays.move(self.bodies.offset)
             self.overlays.update(self.moment, self._source.shown, everything=everything)
+
+    def follow(self, wanted: bool) -> None:
+        """Keep the first body that moves where it is in the picture, or let it go."""
+        before = np.array(self.bodies.offset)
+        self.bodies.follow(wanted)
+        self.draw()
+        moved = np.array(self.bodies.offset) - before
+        for client in self._server.get_clients().values():  # who has turned the camera keeps the view
+            client.camera.position = np.array(client.camera.position) + moved

@@ -37,9 +37,14 @@ def close_server(server: Any) -> None:
 
 
 def address(server: Any) -> str:
-    """Where a browser finds it."""
-    host = str(server.get_host())
+    """Where a browser of this machine finds it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(server.get_host(), str(server.get_host()))
     return f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"
+
+
+def is_private(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _check_host(host: str) -> None:

@@ -111,6 +111,7 @@ class View:
 
     def _advance(self, seconds: float) -> None:
         with self.lock:
+            self.panel.obey()
             if not self.paused and self._watched.is_set():
                 self._go(seconds)
             if self._dirty:
