@@ -20,7 +20,7 @@ from pliant.viewer.door import is_run, open_source
 from pliant.viewer.overlays import KINDS, Overlays, check_kinds
 from pliant.viewer.playback import Playback
 from pliant.viewer.scene import Scene
-from pliant.viewer.server import close_server, open_server
+from pliant.viewer.server import OPAQUE, close_server, open_server
 from pliant.writing import telling
 
 _log = logging.getLogger("pliant")
@@ -30,8 +30,6 @@ BOX: Final = (
     "position:fixed;left:12px;bottom:56px;max-width:24em;padding:8px 12px;border-radius:4px;font:13px/1.4 sans-serif;"
     "background:rgba(255,255,255,0.85);color:#222;z-index:10"
 )
-# viser fades the picture in while it loads its light, and stays halfway where that is loaded twice.
-OPAQUE: Final = "<style>canvas{opacity:1!important}</style>"
 FOLD: Final = "<script>if(innerWidth<900)document.getElementById('pliant-legend').removeAttribute('open')</script>"
 
 

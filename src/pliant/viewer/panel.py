@@ -10,6 +10,7 @@ from pliant.viewer.panel_plots import PlotsTab
 from pliant.viewer.panel_run import RunTab
 from pliant.viewer.panel_scene import SceneTab
 from pliant.viewer.panel_show import ShowTab
+from pliant.viewer.server import OPAQUE
 from pliant.viewer.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class Panel:
     def __init__(self, view: View) -> None:
         gui: Any = view.server.gui
+        gui.add_html(OPAQUE)
         self._run = RunTab(view)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Show"):

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.inputs import Array
 from pliant.viewer.history import Pair
+from pliant.viewer.playback import Playback
 from pliant.viewer.scale import length_unit
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ class PlotsTab:
         )
         self._words = self._gui.add_html(f'<div style="{STYLE}">{" ".join(words)}</div>')
         self._plots |= {
-            "residual": self._plot("Worst residual", ("residual",), logarithmic=True),
+            "residual": self._plot("Worst residual, power of ten", ("residual",)),
             "iterations": self._plot("Iterations per step", ("iterations",)),
         }
+        if isinstance(view.source, Playback) and not view.source.pairs:  # and there never will be any
+            self._pair.visible = self._plots["force"].visible = self._plots["deepest"].visible = False
         self._last: tuple[Any, ...] = ()
 
     def tell(self) -> None:
@@ -48,8 +51,9 @@ class PlotsTab:
         if len(curves.time) < 2 or ends == self._last:
             return
         self._last = ends
-        for name in ("force", "residual", "iterations"):
-            self._draw(name, curves.time, [getattr(curves, name)])
+        self._draw("force", curves.time, [curves.force])
+        self._draw("residual", curves.time, [np.log10(curves.residual)])  # axes would write 1e-13 as 0
+        self._draw("iterations", curves.time, [curves.iterations])
         unit, factor = length_unit(float(curves.deepest.max()))
         self._plots["deepest"].title = f"Largest penetration [{unit}]"
         self._draw("deepest", curves.time, [factor * curves.deepest])
@@ -65,7 +69,7 @@ class PlotsTab:
         needle[k + 1] = 1.0
         self._plots[name].data = tuple(np.asarray(part, np.float64) for part in (*columns, needle))
 
-    def _plot(self, title: str, labels: tuple[str, ...], *, logarithmic: bool = False) -> Any:
+    def _plot(self, title: str, labels: tuple[str, ...]) -> Any:
         colours = COLOURS if len(labels) > 1 else COLOURS[:1]
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
         series += [
@@ -74,8 +78,6 @@ class PlotsTab:
         ]
         series += [{"label": "now", "scale": "now", "stroke": "#c0392b", "width": 1, "points": {"show": False}}]
         scales: dict[str, Any] = {"x": {"time": False, "auto": True}, "y": {"auto": True}, "now": {"range": (0.0, 1.0)}}
-        if logarithmic:
-            scales["y"] = {"auto": True, "distr": 3, "log": 10}
         nothing = tuple(np.array([0.0, 1.0]) if k == 0 else np.ones(2) for k in range(len(series)))
         return self._gui.add_uplot(
             nothing, tuple(series), title=title, scales=scales, legend={"show": False}, height=HEIGHT,

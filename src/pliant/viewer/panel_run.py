@@ -104,8 +104,8 @@ def status_html(view: View, moment: Moment, rate: float) -> str:
         words = html.escape(str(moment.status).replace("`", ""))
         lines.append(f'<span style="color:{colour}">{words}</span>')
         unit, factor = length_unit(moment.deepest)
-        lines.append(
-            f"residual {moment.residual:.1e}, {moment.iterations:.3g} iterations, {len(moment.rows)} contacts, "
-            f"deepest {moment.deepest * factor:.3g} {unit}"
+        found = (
+            f", {len(moment.rows)} contacts, deepest {moment.deepest * factor:.3g} {unit}" if view.source.geoms else ""
         )
+        lines.append(f"residual {moment.residual:.1e}, {moment.iterations:.3g} iterations{found}")
     return f'<div style="font-size:0.85em;line-height:1.4;padding:0.2em 0.8em">{"<br/>".join(lines)}</div>'

@@ -12,6 +12,8 @@ from pliant.viewer.packages import packages
 
 HOST: Final = "127.0.0.1"  # this machine alone: whoever reaches the server can steer the simulation
 PORT: Final = 8080
+# viser fades the picture in while it loads its light, and stays halfway where that is loaded twice.
+OPAQUE: Final = "<style>canvas{opacity:1!important}</style>"
 WIDTH: Final = 340  # of the panel [px]
 
 
