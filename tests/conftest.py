@@ -17,6 +17,7 @@ import pytest
 MANY = 500  # tests; for a few it is not worth it
 LATER = (
     "bench",
+    "plot",
     "rendering",
     "solvers/test_apart",
     "studies",
