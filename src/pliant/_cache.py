@@ -155,9 +155,10 @@ def _read(file: Path) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
     return hashlib.sha256(content).hexdigest(), tuple(found)
 
 
-def _imported(file: Path, base: Path) -> Iterator[tuple[Path, Path]]:
+@functools.cache
+def _imported(file: Path, base: Path) -> tuple[tuple[Path, Path], ...]:
     """Files of the same package, and of pliant, that `file` imports from, each with its base folder."""
-    pliant = Path(__file__).parents[1]
+    pliant, found = Path(__file__).parents[1], []
     package = file.relative_to(base).parts[0].removesuffix(".py")
     for module, names in _read(file)[1]:
         depth = len(module) - len(module.lstrip("."))
@@ -169,4 +170,5 @@ def _imported(file: Path, base: Path) -> Iterator[tuple[Path, Path]]:
             for parts in (dotted, *((*dotted, name) for name in names)):
                 path = root.joinpath(*parts)
                 either = (path.with_suffix(".py"), path / "__init__.py")
-                yield from ((candidate, root) for candidate in either if candidate.is_file())
+                found += [(candidate, root) for candidate in either if candidate.is_file()]
+    return tuple(found)
