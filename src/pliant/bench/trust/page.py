@@ -7,6 +7,7 @@ from typing import Any
 
 from pliant.studies.study import Results
 
+SAID = 4  # values in a cell; the others are in the JSON
 SHOWN = 12  # cases of a scene up to which each has a column; of more, how many are right
 
 
@@ -31,7 +32,8 @@ def _by_case(outcomes: Sequence[Results], engines: Sequence[str], cases: Sequenc
 
 
 def _cell(one: Results) -> str:
-    said = one["words"] or ", ".join(f"{name} {_number(value)}" for name, value in one["values"].items())
+    values = list(one["values"].items())[:SAID]
+    said = one["words"] or ", ".join(f"{name} {_number(value)}" for name, value in values)
     return said if one["right"] else f"**wrong**: {said}"
 
 
