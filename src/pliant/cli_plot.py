@@ -23,17 +23,17 @@ def add_plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="draw a run: states, energy, contact forces, pressure, residuals",
         description="Draw pictures of a run that `pliant run` or `simulate(checkpoint=...)` has written, one a file: "
         "DIR/RUN-states.png and so on (needs Matplotlib). Without --what all are drawn that the run has something for. "
-        "Energy needs the model again, which the run names.",
+        "Energy is told by the model, which the run holds, or else --model gives.",
     )
     plot.add_argument("run", metavar="RUN", help="the file of a run")
     plot.add_argument("--what", metavar="LIST", help=f"any of: {', '.join(WHAT)}, with commas between")
     plot.add_argument("--out", default=".", metavar="DIR", help="where the pictures go (default: here)")
     plot.add_argument("--format", choices=FORMATS, default="png", help="(default: png)")
     plot.add_argument("--which", metavar="GLOB", help="coordinates or contacts to show, such as '*ball*'")
-    plot.add_argument("--model", metavar="MODEL", help="for energy: the model (default: what the run names)")
+    plot.add_argument("--model", metavar="MODEL", help="for energy: the model, of a run that does not hold it")
     plot.add_argument("--materials", metavar="FILE", help="for energy: the materials that the run had")
-    plot.add_argument("--floor", action="store_true", help="for energy: the run had a floor added")
-    plot.add_argument("--floating", action="store_true", help="for energy: the run had its first body freed")
+    plot.add_argument("--floor", action="store_true", help="with --model: the run had a floor added")
+    plot.add_argument("--floating", action="store_true", help="with --model: the run had its first body freed")
 
 
 def run_plot(given: argparse.Namespace) -> int:
@@ -82,25 +82,8 @@ def _draw(what: str, run: Trajectory, given: argparse.Namespace, path: Path) -> 
 
 
 def _system(run: Trajectory, given: argparse.Namespace) -> Any:
-    """The model of the run again; its energy is right only if it is the same one."""
     from pliant.materials_file import read_materials
-    from pliant.systems.mujoco_laws import model_materials
-    from pliant.systems.mujoco_load import read_model
-    from pliant.systems.mujoco_system import MujocoSystem
+    from pliant.systems.mujoco_again import system_of
 
-    name = given.model or run.parameters.get("model")
-    if not name:
-        raise InputError("energy: this run does not name its model; give --model, or Trajectory.plot_energy its system")
-    model = read_model(name, step=run.parameters["step"], floating=given.floating, floor=given.floor)
     materials = read_materials(given.materials) if given.materials else None
-    system = MujocoSystem(model, materials=materials)
-    chosen = {key: repr(what) for key, what in {**model_materials(model), **(materials or {})}.items()}
-    differs = {
-        "--model, --floor, --floating": system.coordinates != run.parameters.get("coordinates", system.coordinates)
-        or system.geoms != run.parameters.get("geoms"),
-        "--materials": chosen != run.parameters.get("materials", chosen),
-    }
-    wrong = [option for option, other in differs.items() if other]
-    if wrong:
-        raise InputError(f"energy: the run was of another model than {name}; give what it was run with: {wrong[0]}")
-    return system
+    return system_of(run, model=given.model, materials=materials, floor=given.floor, floating=given.floating)

@@ -202,6 +202,59 @@ def test_the_command_wants_the_model_of_the_run(tmp_path, capsys, monkeypatch):
     assert main(["plot", "none.run"]) == 1
 
 
+def test_energy_is_that_of_the_model_in_the_run(tmp_path, capsys, monkeypatch):
+    from pliant.systems.mujoco_again import system_of
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.xml").write_text(SCENE)
+    assert main(["run", "scene.xml", "--duration", "0.1"]) == 0
+    kept, other = pliant.Trajectory.load("scene.run"), SCENE.replace('mass="2"', 'mass="9"')
+    expected = balance(kept, pliant.load(SCENE))[1]
+    (tmp_path / "scene.xml").write_text(other)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for kind, values in balance(kept := pliant.Trajectory.load("../scene.run"), system_of(kept))[1].items():
+        np.testing.assert_allclose(values, expected[kind], rtol=1e-5, atol=1e-9)
+    assert main(["plot", "../scene.run", "--what", "energy"]) == 0
+    capsys.readouterr()
+    assert main(["plot", "../scene.run", "--what", "energy", "--model", "../scene.xml"]) == 1
+    err = capsys.readouterr().err
+    assert "--model: the run was of another model than ../scene.xml, which differs in mass, inertia" in err
+    (tmp_path / "moon.xml").write_text(SCENE.replace("<option ", '<option gravity="0 0 -1.6" '))
+    assert main(["plot", "../scene.run", "--what", "energy", "--model", "../moon.xml"]) == 1
+    assert "differs in gravity" in capsys.readouterr().err
+
+
+def test_energy_of_a_run_that_holds_no_model(tmp_path, capsys, monkeypatch):
+    import mujoco
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.xml").write_text(SCENE)
+    (tmp_path / "other.xml").write_text(SCENE.replace('mass="2"', 'mass="9"'))
+    system = pliant.MujocoSystem(mujoco.MjModel.from_xml_string(SCENE))
+    pliant.simulate(system, system.q, system.v, duration=0.1, step=0.01, checkpoint="bare.run")
+    assert main(["plot", "bare.run", "--what", "energy"]) == 1
+    assert "this run does not hold its model: give --model FILE" in capsys.readouterr().err
+    assert main(["plot", "bare.run", "--what", "energy", "--model", "other.xml"]) == 1
+    assert "differs in mass" in capsys.readouterr().err
+    assert main(["plot", "bare.run", "--what", "energy", "--model", "scene.xml"]) == 0
+
+
+def test_energy_of_a_model_that_was_changed_after_loading(tmp_path, capsys):
+    from pliant.systems.mujoco_again import system_of
+
+    changed = pliant.load(SCENE, materials={"ball": pliant.Material.of("rubber")})
+    path = tmp_path / "run"
+    pliant.simulate(changed, changed.q, changed.v, duration=0.05, step=0.01, checkpoint=path)
+    with pytest.raises(pliant.InputError, match=r"--materials: the run had other ones for ball"):
+        system_of(pliant.Trajectory.load(path))
+    changed = pliant.load(SCENE)
+    changed.model.body_mass[:] *= 3.0
+    heavy = pliant.simulate(changed, changed.q, changed.v, duration=0.05, step=0.01)
+    with pytest.raises(pliant.InputError, match=r"changed after it was loaded \(mass\)"):
+        system_of(heavy)
+
+
 def test_coordinates_of_ones_own_have_their_names():
     class Named(Pendulum):
         coordinates: ClassVar[Any] = {
