@@ -85,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run the paper's experiments, write their results and pictures",
         description="Run studies of the paper (all six, if none is named): DIR/report.html, one page with every "
         "claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and versions; "
-        "pictures (needs Matplotlib). Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
+        "pictures (needs Matplotlib). The report has the studies as well that lie in DIR from before. "
+        "Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
         "report is written.",
     )
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")

@@ -168,6 +168,29 @@ def test_ctrl_c_in_the_midst_of_a_file_leaves_no_part_of_it(tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("short")
+def test_studies_of_before_stay_in_the_report(tmp_path, capsys):
+    assert main(["reproduce", "limit", "--quick", "--out", str(tmp_path)]) == 0
+    document = json.loads((tmp_path / "limit.json").read_text()) | {"date": "2001-02-03 04:05"}
+    (tmp_path / "limit.json").write_text(json.dumps(document))
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 0
+    page = Parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert {"spring", "limit", "picture-limit", "picture-spring"} <= set(page.ids)
+    assert "Shortened runs (--quick) of limit:" in page.text and "2001-02-03 04:05, shortened" in page.text
+    (tmp_path / "limit.json").write_text("{}")
+    before = (tmp_path / "report.html").read_bytes()
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 1
+    assert "limit.json cannot be put into the report" in capsys.readouterr().err
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_page_that_is_not_ours_is_kept(tmp_path, capsys):
+    (tmp_path / "report.html").write_text("<p>mine</p>")
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 1
+    assert "is not a report of pliant reproduce" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
 @pytest.mark.slow
 def test_the_whole_report(tmp_path):
     assert main(["reproduce", "--quick", "--out", str(tmp_path)]) == 0

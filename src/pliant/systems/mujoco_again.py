@@ -36,7 +36,7 @@ def system_of(
     held = model_of(scene, "the run") if scene.kind == MODEL else None
     if model is None and held is None:
         raise InputError(f"this run does not hold its model: give --model FILE ({scene.header.get('why', OWN)})")
-    found = held if model is None else read_model(model, floor=floor, floating=floating)
+    found: Any = held if model is None else read_model(model, floor=floor, floating=floating)
     found.opt.timestep = run.parameters["step"]
     system = MujocoSystem(found, materials=materials, compliance=str(scene.header.get("compliance", "materials")))
     _check_model(run, scene, held, system, model)
