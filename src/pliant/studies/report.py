@@ -30,6 +30,16 @@ class Chapter(NamedTuple):
 
     @property
     def claims(self) -> list[Results]:
+        """Of the paper."""
+        return [claim for claim in self._said if not claim.get("ours")]
+
+    @property
+    def ours(self) -> list[Results]:
+        """What the paper does not say."""
+        return [claim for claim in self._said if claim.get("ours")]
+
+    @property
+    def _said(self) -> list[Results]:
         return list(self.document["results"].get("claims", []))
 
 
@@ -105,6 +115,8 @@ def _chapter(chapter: Chapter) -> str:
         parts.append(paragraph(f"Left out by --quick: {page.left_out}.", class_="note"))
     if chapter.claims:
         parts += [tag("h3", "Claims"), markup.claims(chapter.claims)]
+    if chapter.ours:
+        parts += [tag("h3", "Not in the paper"), markup.claims(chapter.ours, "we say")]
     for name, picture in chapter.pictures.items():
         parts.append(markup.figure(name, picture, page.captions.get(name, Caption("", name))))
     parts += [markup.numbers(table) for table in page.tables(document["results"])]
