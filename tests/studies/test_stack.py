@@ -96,7 +96,7 @@ def test_the_study(tmp_path, monkeypatch):
 )
 def test_what_is_said_of_others_names_them_and_who_is_missing(names, outcome, holds):
     found = stack._elsewhere([{"peer": name, "count": 50, "outcome": outcome} for name in ["pliant", *names]])
-    assert found["holds"] == holds and all(f"{name} {outcome}" in found["measured"] for name in names)
+    assert found["holds"] == holds and all(f"{name}: {outcome}" in found["measured"] for name in names)
     assert ('pip install "pliant[peers]"' in found["measured"]) == (len(names) == 1)
 
 

@@ -201,7 +201,7 @@ def _elsewhere(rivals: list[Results]) -> Results:
     }
     stand = any(fate == "stands" for fate in fates.values())
     drake = any(name.startswith("Drake") for name in fates)
-    told = ", ".join(f"{name} {fate}" for name, fate in fates.items())
+    told = "; ".join(f"{name}: {fate}" for name, fate in fates.items())
     return claim(
         WHERE,
         "no other approach simulates such stiff stacks robustly",
