@@ -161,10 +161,10 @@ def claims(columns: list[Results], falls: list[Results], rivals: list[Results]) 
         claim(
             WHERE,
             "the aligned stack stands without walls",
-            f"{most['count']} spheres after {most['duration']:g} s: across {most['lateral']}, {most['speed']:.0e} m/s, "
-            f"the contact with the floor pressed in by {most['bottom']:.4g} m, off its closed form by "
-            f"{most['bottom_error']:.0e} of it; the worst contact, number {_worst(most)} of {most['count']} from the "
-            f"floor up, by {most['worst_error']:.0e}",
+            f"{most['count']} spheres after {most['duration']:g} s: {most['lateral']:g} m aside, "
+            f"{most['speed']:.0e} m/s, the contact with the floor pressed in by {most['bottom']:.4g} m, off its "
+            f"closed form by {most['bottom_error']:.0e} of it; the worst contact, number {_worst(most)} of "
+            f"{most['count']} from the floor up, by {most['worst_error']:.0e}",
             "yes" if stands else "no",
         ),
         claim(
