@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from pliant._version import __version__
 from pliant.cli_bench import add_bench, run_bench
@@ -20,6 +21,7 @@ from pliant.studies import STUDIES
 
 PICTURE = "pliant-demo.png"
 FOLDER = "pliant-studies"
+CLAIMS = "claims of the paper, by its own scheme:"  # a "no" is not a failure of ours
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,7 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run the paper's experiments, write their results and pictures",
         description="Run studies of the paper (all six, if none is named): DIR/report.html, one page with every "
         "claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and versions; "
-        "pictures (needs Matplotlib). Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
+        "pictures (needs Matplotlib). The report has the studies as well that lie in DIR from before. "
+        "Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
         "report is written.",
     )
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
@@ -117,8 +120,7 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
                 done.append(name)
                 bar.update(name in STUDIES)
                 bar.clear()
-                for claim in claims:
-                    print(f"{name}: {claim['paper']}: {claim['holds']}; {claim['measured']}")
+                _say(name, claims)
                 print("\n".join(map(str, files)), flush=True)
         except (PliantError, OSError, ImportError) as error:
             bar.close()
@@ -129,6 +131,16 @@ def _reproduce(names: Sequence[str], out: str, quick: bool) -> int:
             print(f"pliant reproduce: stopped; finished: {', '.join(done) or 'none'}", file=sys.stderr)
             return STOPPED
     return 0
+
+
+def _say(name: str, claims: Sequence[dict[str, Any]]) -> None:
+    """The claims of a study, those of the paper first."""
+    for head, ours in ((CLAIMS, False), ("not in the paper:", True)):
+        its = [claim for claim in claims if bool(claim.get("ours")) == ours]
+        if its:
+            print(f"{name}: {head}")
+        for claim in its:
+            print(f"  {claim['paper']}: {claim['holds']}; {claim['measured']}")
 
 
 def _compile() -> int:

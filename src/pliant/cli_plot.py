@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pliant.errors import InputError, PliantError
+from pliant.errors import FileError, InputError, PliantError
 
 if TYPE_CHECKING:
     from pliant.trajectory import Trajectory
 
 WHAT: Final = ("states", "energy", "forces", "pressure", "residuals")
+CHOOSES: Final = ("states", "forces")  # those that --which is for
 FORMATS: Final = ("png", "pdf", "svg")
 
 
@@ -23,43 +24,80 @@ def add_plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="draw a run: states, energy, contact forces, pressure, residuals",
         description="Draw pictures of a run that `pliant run` or `simulate(checkpoint=...)` has written, one a file: "
         "DIR/RUN-states.png and so on (needs Matplotlib). Without --what all are drawn that the run has something for. "
-        "Energy needs the model again, which the run names.",
+        "Energy is told by the model, which the run holds, or else --model gives.",
     )
     plot.add_argument("run", metavar="RUN", help="the file of a run")
     plot.add_argument("--what", metavar="LIST", help=f"any of: {', '.join(WHAT)}, with commas between")
     plot.add_argument("--out", default=".", metavar="DIR", help="where the pictures go (default: here)")
+    plot.add_argument("--force", action="store_true", help="overwrite pictures that are there")
     plot.add_argument("--format", choices=FORMATS, default="png", help="(default: png)")
     plot.add_argument("--which", metavar="GLOB", help="coordinates or contacts to show, such as '*ball*'")
-    plot.add_argument("--model", metavar="MODEL", help="for energy: the model (default: what the run names)")
+    plot.add_argument("--model", metavar="MODEL", help="for energy: the model, of a run that does not hold it")
     plot.add_argument("--materials", metavar="FILE", help="for energy: the materials that the run had")
-    plot.add_argument("--floor", action="store_true", help="for energy: the run had a floor added")
-    plot.add_argument("--floating", action="store_true", help="for energy: the run had its first body freed")
+    plot.add_argument("--floor", action="store_true", help="with --model: the run had a floor added")
+    plot.add_argument("--floating", action="store_true", help="with --model: the run had its first body freed")
 
 
 def run_plot(given: argparse.Namespace) -> int:
     """Draw, print the names of the files; the exit status."""
     try:
-        from pliant.trajectory import Trajectory
-
         asked = _asked(given.what)
-        run = Trajectory.load(given.run)
-        if len(run) < 2:
-            raise InputError(f"{given.run} has no step yet: there is nothing to draw")
+        run = _load(given.run)
         folder = Path(given.out)
+        paths = {what: folder / f"{Path(given.run).stem}-{what}.{given.format}" for what in asked or WHAT}
+        there = [str(path) for path in paths.values() if path.exists()]
+        if there and not given.force:
+            raise InputError(
+                f"{', '.join(there)} exists already: choose another folder (--out), or overwrite it (--force)"
+            )
         folder.mkdir(parents=True, exist_ok=True)
-        for what in asked or WHAT:
-            path = folder / f"{Path(given.run).stem}-{what}.{given.format}"
-            try:
-                _draw(what, run, given, path)
-                print(path, flush=True)
-            except PliantError as error:
-                if asked:
-                    raise
-                print(f"pliant plot: no picture of {what}: {error}", file=sys.stderr)
+        drawn = [what for what, path in paths.items() if _drawn(what, run, given, path, asked=bool(asked))]
     except (PliantError, OSError, ImportError) as error:
         print(f"pliant plot: {error}", file=sys.stderr)
         return 1
-    return 0
+    chose = given.which is None or any(what in CHOOSES for what in drawn)  # a name that is nowhere is a mistake
+    return 0 if chose and not (asked and len(drawn) < len(paths)) else 1
+
+
+def _load(name: str) -> Trajectory:
+    from pliant.record import read
+    from pliant.trajectory import Trajectory
+
+    if not Path(name).is_file():
+        what = "a folder" if Path(name).is_dir() else "no file"
+        raise InputError(
+            f"{name} is {what}; `pliant run MODEL --out {Path(name).stem or 'RUN'}.run` makes the file of a run"
+        )
+    run = Trajectory.load(name)
+    if len(run) < 2:
+        try:
+            for _ in read(name):
+                pass
+        except FileError as error:
+            raise FileError(f"{name} is damaged, 0 of its steps could be read: {error}") from error
+        raise InputError(f"{name} has no step yet: there is nothing to draw")
+    return run
+
+
+def _drawn(what: str, run: Trajectory, given: argparse.Namespace, path: Path, *, asked: bool) -> bool:
+    """Draw one, or say why not; the others are drawn all the same."""
+    try:
+        if what == "forces" and not asked:
+            _check_touches(run)
+        _draw(what, run, given, path)
+    except PliantError as error:
+        why = str(error)
+        print(f"pliant plot: no picture of {what}: {'--' if why.startswith('which: ') else ''}{why}", file=sys.stderr)
+        return False
+    print(path, flush=True)
+    return True
+
+
+def _check_touches(run: Trajectory) -> None:
+    from pliant.plot.run_forces import contact_forces
+
+    if not contact_forces(run):
+        raise InputError("nothing touches in this run")
 
 
 def _asked(what: str | None) -> list[str]:
@@ -82,25 +120,8 @@ def _draw(what: str, run: Trajectory, given: argparse.Namespace, path: Path) -> 
 
 
 def _system(run: Trajectory, given: argparse.Namespace) -> Any:
-    """The model of the run again; its energy is right only if it is the same one."""
     from pliant.materials_file import read_materials
-    from pliant.systems.mujoco_laws import model_materials
-    from pliant.systems.mujoco_load import read_model
-    from pliant.systems.mujoco_system import MujocoSystem
+    from pliant.systems.mujoco_again import system_of
 
-    name = given.model or run.parameters.get("model")
-    if not name:
-        raise InputError("energy: this run does not name its model; give --model, or Trajectory.plot_energy its system")
-    model = read_model(name, step=run.parameters["step"], floating=given.floating, floor=given.floor)
     materials = read_materials(given.materials) if given.materials else None
-    system = MujocoSystem(model, materials=materials)
-    chosen = {key: repr(what) for key, what in {**model_materials(model), **(materials or {})}.items()}
-    differs = {
-        "--model, --floor, --floating": system.coordinates != run.parameters.get("coordinates", system.coordinates)
-        or system.geoms != run.parameters.get("geoms"),
-        "--materials": chosen != run.parameters.get("materials", chosen),
-    }
-    wrong = [option for option, other in differs.items() if other]
-    if wrong:
-        raise InputError(f"energy: the run was of another model than {name}; give what it was run with: {wrong[0]}")
-    return system
+    return system_of(run, model=given.model, materials=materials, floor=given.floor, floating=given.floating)

@@ -202,6 +202,111 @@ def test_the_command_wants_the_model_of_the_run(tmp_path, capsys, monkeypatch):
     assert main(["plot", "none.run"]) == 1
 
 
+@pytest.fixture
+def kept(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    run.save("slide.run")
+    return tmp_path / "slide.run"
+
+
+@pytest.mark.usefixtures("kept")
+def test_pictures_are_not_overwritten_unasked(tmp_path, capsys):
+    (tmp_path / "slide-states.png").write_text("mine")
+    assert main(["plot", "slide.run", "--what", "states,residuals"]) == 1
+    assert "slide-states.png exists already" in capsys.readouterr().err
+    assert (tmp_path / "slide-states.png").read_text() == "mine" and not (tmp_path / "slide-residuals.png").exists()
+    assert main(["plot", "slide.run", "--what", "states", "--force"]) == 0
+    assert (tmp_path / "slide-states.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("kept")
+def test_one_picture_that_fails_does_not_keep_the_others(tmp_path, capsys):
+    assert main(["plot", "slide.run", "--what", "pressure,forces"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "slide-forces.png\n" and "no picture of pressure" in err
+
+
+@pytest.mark.usefixtures("kept")
+def test_names_that_are_nowhere(tmp_path, capsys):
+    assert main(["plot", "slide.run", "--which", "*ball", "--out", "a"]) == 0  # a contact, no coordinate
+    assert main(["plot", "slide.run", "--which", "egg", "--out", "b"]) == 1
+    assert "no picture of states: --which: there is no coordinate 'egg'" in capsys.readouterr().err
+
+
+def test_a_run_without_contacts_has_no_picture_of_forces(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    system = pliant.load(SCENE.replace("0 0 0.2", "0 0 20"))
+    pliant.simulate(system, system.q, system.v, duration=0.05, step=0.01).save("fall.run")
+    assert main(["plot", "fall.run"]) == 0
+    assert "no picture of forces: nothing touches" in capsys.readouterr().err
+    assert not (tmp_path / "fall-forces.png").exists() and (tmp_path / "fall-energy.png").exists()
+
+
+def test_files_that_are_no_runs(kept, capsys):
+    assert main(["plot", "none.run"]) == 1
+    assert capsys.readouterr().err == (
+        "pliant plot: none.run is no file; `pliant run MODEL --out none.run` makes the file of a run\n"
+    )
+    content = bytearray(kept.read_bytes())
+    content[-20] ^= 1  # in the only record of samples
+    kept.write_bytes(content)
+    assert main(["plot", "slide.run"]) == 1
+    assert "slide.run is damaged, 0 of its steps could be read" in capsys.readouterr().err
+
+
+def test_energy_is_that_of_the_model_in_the_run(tmp_path, capsys, monkeypatch):
+    from pliant.systems.mujoco_again import system_of
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.xml").write_text(SCENE)
+    assert main(["run", "scene.xml", "--duration", "0.1"]) == 0
+    kept, other = pliant.Trajectory.load("scene.run"), SCENE.replace('mass="2"', 'mass="9"')
+    expected = balance(kept, pliant.load(SCENE))[1]
+    (tmp_path / "scene.xml").write_text(other)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for kind, values in balance(kept := pliant.Trajectory.load("../scene.run"), system_of(kept))[1].items():
+        np.testing.assert_allclose(values, expected[kind], rtol=1e-5, atol=1e-9)
+    assert main(["plot", "../scene.run", "--what", "energy"]) == 0
+    capsys.readouterr()
+    assert main(["plot", "../scene.run", "--what", "energy", "--force", "--model", "../scene.xml"]) == 1
+    err = capsys.readouterr().err
+    assert "--model: the run was of another model than ../scene.xml, which differs in mass, inertia" in err
+    (tmp_path / "moon.xml").write_text(SCENE.replace("<option ", '<option gravity="0 0 -1.6" '))
+    assert main(["plot", "../scene.run", "--what", "energy", "--force", "--model", "../moon.xml"]) == 1
+    assert "differs in gravity" in capsys.readouterr().err
+
+
+def test_energy_of_a_run_that_holds_no_model(tmp_path, capsys, monkeypatch):
+    import mujoco
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.xml").write_text(SCENE)
+    (tmp_path / "other.xml").write_text(SCENE.replace('mass="2"', 'mass="9"'))
+    system = pliant.MujocoSystem(mujoco.MjModel.from_xml_string(SCENE))
+    pliant.simulate(system, system.q, system.v, duration=0.1, step=0.01, checkpoint="bare.run")
+    assert main(["plot", "bare.run", "--what", "energy"]) == 1
+    assert "this run does not hold its model: give --model FILE" in capsys.readouterr().err
+    assert main(["plot", "bare.run", "--what", "energy", "--model", "other.xml"]) == 1
+    assert "differs in mass" in capsys.readouterr().err
+    assert main(["plot", "bare.run", "--what", "energy", "--model", "scene.xml"]) == 0
+
+
+def test_energy_of_a_model_that_was_changed_after_loading(tmp_path, capsys):
+    from pliant.systems.mujoco_again import system_of
+
+    changed = pliant.load(SCENE, materials={"ball": pliant.Material.of("rubber")})
+    path = tmp_path / "run"
+    pliant.simulate(changed, changed.q, changed.v, duration=0.05, step=0.01, checkpoint=path)
+    with pytest.raises(pliant.InputError, match=r"--materials: the run had other ones for ball"):
+        system_of(pliant.Trajectory.load(path))
+    changed = pliant.load(SCENE)
+    changed.model.body_mass[:] *= 3.0
+    heavy = pliant.simulate(changed, changed.q, changed.v, duration=0.05, step=0.01)
+    with pytest.raises(pliant.InputError, match=r"changed after it was loaded \(mass\)"):
+        system_of(heavy)
+
+
 def test_coordinates_of_ones_own_have_their_names():
     class Named(Pendulum):
         coordinates: ClassVar[Any] = {

@@ -161,6 +161,11 @@ def test_quick_results_are_json_and_drawn(monkeypatch):
     assert all(smallest(figure) >= 8.0 for figure in pictures.values())
     for table in foundation.STUDY.page.tables(results):
         assert len(table.rows) == 4 and {len(row) for row in table.rows} == {len(table.head)}
+        assert "* chaotic: " in table.title
+    unmatched = [{**row, "matched": {}} for row in results["rows"]]
+    assert foundation.STUDY.page.tables({**results, "rows": unmatched})[0].rows[0][-1] == "none within 1 s"
+    measured = {claim["paper"]: claim["measured"] for claim in results["claims"]}
+    assert "in the median of 2 pairs of rows; that below 2" in measured["stiffness does not slow it down"]
     held = {claim["paper"]: claim["holds"] for claim in results["claims"]}
     assert held["the pressure is greater on the side of the load, not gathered under it"] == "yes"
     assert held["the errors are good under the small load, 5 N"] == "no"

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pliant.cli import main
-from pliant.studies import STUDIES, markup, report_texts, spring, study
+from pliant.plot.style import empty_figure
+from pliant.studies import STUDIES, limit, markup, report_texts, spring, study
 from pliant.studies.measure import claim
 from pliant.studies.page import Caption, Page, Table
 from pliant.studies.report import Chapter, report
@@ -59,6 +60,7 @@ class Parsed(HTMLParser):
 
 def chapter(name: str = "spring", **changes: Any) -> Chapter:
     claims = [
+        claim("section 2", "we mean", "so it is", "yes", beside="Figure 1", ours=True),
         claim("section <3>", "a & b", "1 < 2", "yes", beside="Figure 1"),
         claim("section 4", 'it is "so"', "no", "no", why="of <script>alert(1)</script>"),
         claim("section 5", "perhaps", "some", "in part: half"),
@@ -101,6 +103,16 @@ def test_verdicts_are_counted_and_can_be_told_apart_without_colours():
     ]  # fmt: skip
 
 
+def test_what_the_paper_does_not_say_stands_apart():
+    page = Parsed(report([chapter()])).text
+    assert (
+        page.index("the paper says")
+        < page.index("perhaps")
+        < page.index("Not in the paper we say")
+        < page.index("we mean")
+    )
+
+
 @pytest.mark.parametrize("quick", [False, True])
 def test_what_quick_leaves_out_is_said(quick):
     text = Parsed(report([chapter(quick=quick)])).text
@@ -126,7 +138,7 @@ def test_every_figure_and_table_of_the_paper_has_its_place():
 
 
 @pytest.mark.usefixtures("short")
-def test_a_study_in_its_report(tmp_path):
+def test_a_study_in_its_report(tmp_path, capsys):
     assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Parsed(text)
@@ -136,6 +148,9 @@ def test_a_study_in_its_report(tmp_path):
     for found in results["claims"]:
         assert all(" ".join(found[part].split()) in page.text for part in ("paper", "measured", "why"))
     assert "picture-spring" in page.ids and len(page.sources) == 1
+    out = capsys.readouterr().out
+    paper, ours = out.index("spring: claims of the paper, by its own scheme:"), out.index("spring: not in the paper:")
+    assert paper < out.index("  explicit Euler") < ours < out.index("  the step of pliant")
     assert b"<svg" in base64.b64decode(page.sources[0].partition(",")[2])
     assert html.escape("pliant reproduce spring") in text
 
@@ -166,6 +181,31 @@ def test_ctrl_c_in_the_midst_of_a_file_leaves_no_part_of_it(tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         study.write_whole(tmp_path / "report.html", b"half")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("short")
+def test_studies_of_before_stay_in_the_report(tmp_path, capsys, monkeypatch):
+    brief = study.Study("Limits", lambda quick, progress: {"claims": []}, lambda results: {"limit": empty_figure(2, 2)})
+    monkeypatch.setattr(limit, "STUDY", brief)
+    assert main(["reproduce", "limit", "--quick", "--out", str(tmp_path)]) == 0
+    document = json.loads((tmp_path / "limit.json").read_text()) | {"date": "2001-02-03 04:05"}
+    (tmp_path / "limit.json").write_text(json.dumps(document))
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 0
+    page = Parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert {"spring", "limit", "picture-limit", "picture-spring"} <= set(page.ids)
+    assert "Shortened runs (--quick) of limit:" in page.text and "2001-02-03 04:05, shortened" in page.text
+    (tmp_path / "limit.json").write_text("{}")
+    before = (tmp_path / "report.html").read_bytes()
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 1
+    assert "limit.json cannot be put into the report" in capsys.readouterr().err
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_page_that_is_not_ours_is_kept(tmp_path, capsys):
+    (tmp_path / "report.html").write_text("<p>mine</p>")
+    assert main(["reproduce", "spring", "--out", str(tmp_path)]) == 1
+    assert "is not a report of pliant reproduce" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 @pytest.mark.slow

@@ -86,6 +86,20 @@ def test_the_study(tmp_path, monkeypatch):
     assert all({len(row) for row in table.rows} == {len(table.head)} for table in stack.STUDY.page.tables(results))
 
 
+@pytest.mark.parametrize(
+    ("names", "outcome", "holds"),
+    [
+        (["MuJoCo", "Drake, SAP"], "stands", "no"),
+        (["MuJoCo", "Drake, SAP"], "topples", "yes"),
+        (["MuJoCo"], "topples", "in part: of those that ran"),
+    ],
+)
+def test_what_is_said_of_others_names_them_and_who_is_missing(names, outcome, holds):
+    found = stack._elsewhere([{"peer": name, "count": 50, "outcome": outcome} for name in ["pliant", *names]])
+    assert found["holds"] == holds and all(f"{name}: {outcome}" in found["measured"] for name in names)
+    assert ('pip install "pliant[peers]"' in found["measured"]) == (len(names) == 1)
+
+
 def test_scenes_are_models_as_they_are():
     for xml in (scenes.incline(0.3, 0.01), scenes.pinch(0.01)):
         assert pliant.load(xml).model.nv >= 6

@@ -10,7 +10,8 @@ from pliant.studies.page import Caption, Page, Results, Table, cell
 def tables(results: Results) -> list[Table]:
     ways = Table(
         "Distances in the first second",
-        ["µ", "h [s]", "distance [m]", "1/2 a t² [m]", "ahead of it, of the scheme's own 1/2 a h t"],
+        ["µ", "h [s]", "distance [m]", "1/2 a t² [m]",
+         "further than that, over the error 1/2 a h t of the steps themselves"],
         [[f"{case['friction']:g}", f"{case['step']:g}", f"{case['distance'][-1]:.6f}", f"{case['closed_form']:.6f}",
           cell(case["ahead_by_scheme"], 5)] for case in results["slides"]],
         "Figure 9",

@@ -59,11 +59,11 @@ def verdict(claim: Results) -> str:
     return tag("span", f"{MARKS[it]} {escape(str(claim['holds']))}", class_=f"verdict {it}")
 
 
-def claims(found: Sequence[Results]) -> str:
-    """What the paper says, what came out, whether it holds."""
+def claims(found: Sequence[Results], says: str = "the paper says") -> str:
+    """What the paper says, or who `says` it, what came out, whether it holds."""
     rows = []
     for claim in found:
         where = tag("span", escape(", ".join(filter(None, (claim["where"], claim.get("beside", ""))))), class_="where")
         why = tag("span", f"Why: {escape(claim['why'])}.", class_="why") if claim.get("why") else ""
         rows.append([escape(claim["paper"]) + where, verdict(claim), escape(claim["measured"]) + why])
-    return grid(["the paper says", "holds", "measured here"], rows, class_="claims")
+    return grid([says, "holds", "measured here"], rows, class_="claims")

@@ -73,8 +73,11 @@ def pick(cases: Sequence[Results], **wanted: Any) -> list[Results]:
     return [case for case in cases if all(case[name] == value for name, value in wanted.items())]
 
 
-def claim(where: str, says: str, measured: str, holds: str, *, beside: str = "", why: str = "") -> Results:
+def claim(
+    where: str, says: str, measured: str, holds: str, *, beside: str = "", why: str = "", ours: bool = False
+) -> Results:
     """One claim of the paper beside what came out. holds: yes, no, or in part. beside: the figure or table of the paper
-    that shows it. why: it does not hold; said only then."""
+    that shows it. why: it does not hold; said only then. ours: the paper does not say it, we do."""
     reason = "" if holds == "yes" else why
-    return {"where": where, "beside": beside, "paper": says, "measured": measured, "holds": holds, "why": reason}
+    found: Results = {"where": where, "beside": beside, "paper": says, "measured": measured, "holds": holds}
+    return {**found, "why": reason, "ours": ours}

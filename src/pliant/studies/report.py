@@ -13,6 +13,7 @@ from pliant.studies.markup import grid, paragraph, tag
 from pliant.studies.page import Caption, Page, Results
 from pliant.studies.report_texts import ADDRESS, EQUATIONS, METHOD, PAPER, SHOWN, Shown
 
+TITLE = "The paper's experiments, run by pliant"
 WORDS = {"holds": "hold", "part": "in part", "fails": "do not"}
 
 
@@ -29,40 +30,55 @@ class Chapter(NamedTuple):
 
     @property
     def claims(self) -> list[Results]:
+        """Of the paper."""
+        return [claim for claim in self._said if not claim.get("ours")]
+
+    @property
+    def ours(self) -> list[Results]:
+        """What the paper does not say."""
+        return [claim for claim in self._said if claim.get("ours")]
+
+    @property
+    def _said(self) -> list[Results]:
         return list(self.document["results"].get("claims", []))
 
 
 def report(chapters: Sequence[Chapter]) -> str:
     """The whole page."""
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
-    title = "The paper's experiments, run by pliant"
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    head += tag("title", escape(title)) + tag("style", style)
-    parts = [_opening(title, chapters), _contents(chapters), _beside(chapters)]
+    head += tag("title", escape(TITLE)) + tag("style", style)
+    parts = [_opening(chapters), _contents(chapters), _beside(chapters)]
     parts += [_chapter(chapter) for chapter in chapters]
     parts.append(_closing(chapters))
     body = tag("main", "\n".join(parts))
     return f'<!DOCTYPE html>\n<html lang="en">\n{tag("head", head)}\n{tag("body", body)}\n</html>\n'
 
 
-def _opening(title: str, chapters: Sequence[Chapter]) -> str:
+def _opening(chapters: Sequence[Chapter]) -> str:
     cited = tag("a", escape("arXiv:1905.10828"), href=ADDRESS)
     intro = f"{escape(PAPER)}, {cited}, 2019, claim by claim: what it says, and what came out when pliant ran it."
-    quick = any(chapter.document["quick"] for chapter in chapters)
-    short = "Shortened runs (--quick): each part says what is left out." if quick else "Whole runs, nothing left out."
+    quick = [chapter.name for chapter in chapters if chapter.document["quick"]]
+    which = f" of {', '.join(quick)}" if len(quick) < len(chapters) else ""
+    short = (
+        f"Shortened runs (--quick){which}: each part says what is left out."
+        if quick
+        else "Whole runs, nothing left out."
+    )
     total = sum(chapter.document["seconds"] for chapter in chapters)
     done = f"{short} {len(chapters)} of {len(STUDIES)} studies, {total:.0f} s on {_machine(chapters)}."
     equations = "".join(tag("div", escape(line)) for line in EQUATIONS)
     method = tag("h2", "The method") + paragraph(METHOD) + tag("div", equations, class_="equations")
-    return tag("header", tag("h1", escape(title)) + tag("p", intro) + paragraph(done, class_="note")) + method
+    return tag("header", tag("h1", escape(TITLE)) + tag("p", intro) + paragraph(done, class_="note")) + method
 
 
 def _contents(chapters: Sequence[Chapter]) -> str:
     rows = []
     for chapter in chapters:
         link = tag("a", escape(chapter.document["title"]), href=f"#{chapter.name}")
-        rows.append([link, _tally(chapter.claims), tag("code", escape(_command(chapter)))])
-    return tag("h2", "What was run") + grid(["study", "claims", "to run it alone"], rows)
+        when = f"{chapter.document['date']}{', shortened' if chapter.document['quick'] else ''}"
+        rows.append([link, _tally(chapter.claims), escape(when), tag("code", escape(_command(chapter)))])
+    return tag("h2", "What was run") + grid(["study", "claims", "run", "to run it alone"], rows)
 
 
 def _command(chapter: Chapter) -> str:
@@ -99,11 +115,14 @@ def _chapter(chapter: Chapter) -> str:
         parts.append(paragraph(f"Left out by --quick: {page.left_out}.", class_="note"))
     if chapter.claims:
         parts += [tag("h3", "Claims"), markup.claims(chapter.claims)]
+    if chapter.ours:
+        parts += [tag("h3", "Not in the paper"), markup.claims(chapter.ours, "we say")]
     for name, picture in chapter.pictures.items():
         parts.append(markup.figure(name, picture, page.captions.get(name, Caption("", name))))
     parts += [markup.numbers(table) for table in page.tables(document["results"])]
     alone = f"Run it alone: {tag('code', escape(_command(chapter)))}. "
-    alone += f"It took {document['seconds']:.1f} s; all numbers are in {tag('code', escape(chapter.name + '.json'))}."
+    alone += f"It took {document['seconds']:.1f} s on {escape(str(document['date']))}; "
+    alone += f"all numbers are in {tag('code', escape(chapter.name + '.json'))}."
     parts.append(tag("p", alone, class_="note"))
     return tag("section", "\n".join(parts), id=chapter.name)
 
@@ -121,7 +140,7 @@ def _closing(chapters: Sequence[Chapter]) -> str:
     commands = [[tag("code", escape(f"pliant reproduce {name}")), "not in this report" if name not in
                  {chapter.name for chapter in chapters} else "above"] for name in STUDIES]  # fmt: skip
     alone = paragraph("Each study runs by itself; --quick shortens it, --out DIR says where its files go.")
-    dates = ", ".join(dict.fromkeys(str(chapter.document["date"]) for chapter in chapters))
+    dates = ", ".join(dict.fromkeys(str(chapter.document["date"])[:10] for chapter in chapters))
     return (
         tag("h2", "How to run each part") + alone + grid(["command", "here"], commands)
         + tag("h2", "Machine and versions") + paragraph(f"{_machine(chapters)}; {dates}.") + known

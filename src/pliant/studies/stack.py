@@ -28,6 +28,7 @@ SHORT = 5.0  # [s] that peers are watched
 PATIENCE = 20.0  # [s] of our time for each
 JITTERED, JITTER = (10, 25, 100), 1e-9  # [m]
 STIFFNESS, SOFT = 1e10, 1e6  # [N/m] for peers
+NO_DRAKE = 'Drake is not installed and did not run: pip install "pliant[peers]"'
 WHERE, FIGURE = "Example: stack of spheres", "Figure 10"  # the paper's section, its figure
 
 
@@ -148,14 +149,9 @@ def run(quick: bool, progress: Progress) -> Results:
 
 
 def claims(columns: list[Results], falls: list[Results], rivals: list[Results]) -> list[Results]:
-    most, tallest = columns[-1], max(case["count"] for case in rivals)
+    most = columns[-1]
     grown = [np.log(most[name] / columns[0][name]) for name in ("ms_per_step", "count")]
     power = float(grown[0] / grown[1])
-    others = {
-        case["peer"]: case["outcome"] == "stands"
-        for case in rivals
-        if case["count"] == tallest and case["peer"] != "pliant" and f"{SOFT:g}" not in case["peer"]
-    }
     worst = max(abs(case["measured"] / case["rate"] - 1.0) for case in falls)
     stands = all(
         case["lateral"] == 0.0 and case["speed"] < 1e-9 and case["closest"] > -1e-3 and case["bottom_error"] < 1e-3
@@ -165,8 +161,10 @@ def claims(columns: list[Results], falls: list[Results], rivals: list[Results]) 
         claim(
             WHERE,
             "the aligned stack stands without walls",
-            f"{most['count']} spheres after {most['duration']:g} s: across {most['lateral']}, {most['speed']:.0e} m/s, "
-            f"bottom pressed in by {most['bottom']:.4g} m, the closed form's to {most['bottom_error']:.0e}",
+            f"{most['count']} spheres after {most['duration']:g} s: {most['lateral']:g} m aside, "
+            f"{most['speed']:.0e} m/s, the contact with the floor pressed in by {most['bottom']:.4g} m, off its "
+            f"closed form by {most['bottom_error']:.0e} of it; the worst contact, number {_worst(most)} of "
+            f"{most['count']} from the floor up, by {most['worst_error']:.0e}",
             "yes" if stands else "no",
         ),
         claim(
@@ -177,20 +175,40 @@ def claims(columns: list[Results], falls: list[Results], rivals: list[Results]) 
             "yes" if power < 1.5 else "no",
             beside=FIGURE,
         ),
+        _elsewhere(rivals),
         claim(
             WHERE,
-            "no other approach simulates such stiff stacks robustly",
-            f"of {len(others)} others at {STIFFNESS:g} N/m, {sum(others.values())} stand with {tallest} spheres",
-            "no" if any(others.values()) else "yes",
-            why="some do at this height",
-        ),
-        claim(
-            WHERE,
-            "(not said) a column that is not aligned falls",
+            "a column that is not aligned falls",
             f"1e-9 m of jitter grows at the rate of the fastest mode to {100.0 * worst:.1f} %",
             "yes" if worst < 0.05 else "no",
+            ours=True,
         ),
     ]
+
+
+def _worst(case: Results) -> int:
+    """The contact that is furthest off the closed form; 1 is that with the floor."""
+    return int(np.abs(np.divide(case["indentations"], case["closed_form"]) - 1.0).argmax()) + 1
+
+
+def _elsewhere(rivals: list[Results]) -> Results:
+    """What the paper says of others, beside those that ran."""
+    tallest = max(case["count"] for case in rivals)
+    fates = {
+        case["peer"]: case["outcome"]
+        for case in rivals
+        if case["count"] == tallest and case["peer"] != "pliant" and f"{SOFT:g}" not in case["peer"]
+    }
+    stand = any(fate == "stands" for fate in fates.values())
+    drake = any(name.startswith("Drake") for name in fates)
+    told = "; ".join(f"{name}: {fate}" for name, fate in fates.items())
+    return claim(
+        WHERE,
+        "no other approach simulates such stiff stacks robustly",
+        f"{tallest} spheres at {STIFFNESS:g} N/m: {told}{'' if drake else f'; {NO_DRAKE}'}",
+        "no" if stand else "yes" if drake else "in part: of those that ran",
+        why="some stand at this height" if stand else NO_DRAKE,
+    )
 
 
 STUDY = Study(

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +20,10 @@ from pliant.plot.style import empty_figure
 from pliant.run_file import INTERRUPTED
 from pliant.simulate import simulate
 from pliant.studies import STUDIES
+from pliant.studies.markup import tag
 from pliant.studies.page import Page
 from pliant.studies.page import Results as Results
-from pliant.studies.report import Chapter, report
+from pliant.studies.report import TITLE, Chapter, report
 from pliant.trajectory import Trajectory
 
 REPORT = "report.html"
@@ -69,14 +71,16 @@ def reproduce(
     """Run studies and write FOLDER/STUDY.json and their pictures, then report.html; yields the files of each study that
     is finished, and of the report.
 
-    A study that is stopped, by an error or from the keyboard, leaves none of its own, and no report is written.
+    The report has the other studies as well whose STUDY.json lies there. A study that is stopped, by an error or from
+    the keyboard, leaves none of its own, and no report is written.
     """
     studies = find(names)
     empty_figure(1.0, 1.0)  # no Matplotlib, no pictures: found out before the work, as a folder that cannot be written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_whole(target / ".probe", b"").unlink()
-    chapters = []
+    check_ours(target / REPORT)
+    chapters = earlier(target, [name for name in STUDIES if name not in studies])
     for name, study in studies.items():
         begin = time.perf_counter()
         results = study.run(quick, progress)
@@ -85,7 +89,7 @@ def reproduce(
             "title": study.title,
             "quick": quick,
             "seconds": time.perf_counter() - begin,
-            "date": time.strftime("%Y-%m-%d"),
+            "date": time.strftime("%Y-%m-%d %H:%M"),
             "machine": said(),
             "versions": versions(),
             "results": results,
@@ -94,9 +98,36 @@ def reproduce(
         files = {f"{picture}.png": png(figure) for picture, figure in pictures.items()}
         files[f"{name}.json"] = json.dumps(document, indent=1).encode()
         written = [write_whole(target / file, content) for file, content in files.items()]
-        chapters.append(Chapter(document, study.page, {picture: svg(one) for picture, one in pictures.items()}))
+        chapters[name] = Chapter(document, study.page, {picture: svg(one) for picture, one in pictures.items()})
         yield Finished(name, written, results.get("claims", []))
-    yield Finished("report", [write_whole(target / REPORT, report(chapters).encode())], [])
+    page = report([chapters[name] for name in STUDIES if name in chapters])
+    yield Finished("report", [write_whole(target / REPORT, page.encode())], [])
+
+
+def check_ours(path: Path) -> None:
+    """Raise unless there is no such file, or a report of before."""
+    if path.exists() and tag("title", escape(TITLE)).encode() not in path.read_bytes():
+        raise InputError(f"--out: {path} is not a report of pliant reproduce; move it away, or choose another folder")
+
+
+def earlier(folder: Path, names: Sequence[str]) -> dict[str, Chapter]:
+    """Studies whose results lie in the folder from runs of before, as chapters of the report."""
+    found = {}
+    for name in names:
+        path = folder / f"{name}.json"
+        if not path.exists():
+            continue
+        study = find([name])[name]
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            pictures = {picture: svg(one) for picture, one in study.draw(document["results"]).items()}
+            found[name] = Chapter(document, study.page, pictures)
+            report([found[name]])
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise InputError(
+                f"--out: {path} cannot be put into the report ({error!r}); move it away, or choose another folder"
+            ) from error
+    return found
 
 
 def write_whole(path: Path, content: bytes) -> Path:

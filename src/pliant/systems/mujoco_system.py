@@ -24,11 +24,12 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_energy import coordinates, driven, energies
 from pliant.systems.mujoco_friction import sliding
 from pliant.systems.mujoco_kinds import EQUALITY
-from pliant.systems.mujoco_laws import Substance, names
+from pliant.systems.mujoco_laws import Substance, model_materials, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
 from pliant.systems.mujoco_solve import DEFAULT, Answer
 from pliant.systems.mujoco_source import source_of
 from pliant.systems.mujoco_step import Stepper
+from pliant.systems.mujoco_weights import weights
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 SCALARS = {BILATERAL: "bilateral", UNILATERAL: "unilateral", CLIPPED: "clipped"}
@@ -119,8 +120,11 @@ class MujocoSystem:
         return coordinates(self.model)
 
     def draw(self) -> Scene:
-        """What a run keeps of the model, so that it can be drawn; models from `pliant.load` are kept whole."""
-        return source_of(self.model, self.data)
+        """What a run keeps of the model, so that it can be drawn, and its energy told; models from `pliant.load` are
+        kept whole."""
+        scene, named = source_of(self.model, self.data), {**model_materials(self.model), **(self.materials or {})}
+        made = {"materials": {key: repr(what) for key, what in named.items()}, "compliance": self.compliance}
+        return Scene(scene.kind, {**scene.header, **made}, {**scene.arrays, **weights(self.model)})
 
     def compile(self) -> None:
         """Take a step aside, so that what it needs is compiled."""
