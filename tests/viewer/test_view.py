@@ -220,7 +220,10 @@ def test_options_that_do_not_fit_are_named(arm, rolling, tmp_path, capsys):
     for arguments, said in (
         ([str(rolling), "--step", "0.1", "--floor"], "--step, --floor: for models only"),
         ([str(arm), "--model", str(arm)], "--model is for runs"),
-        ([str(arm), "--export", str(tmp_path / "page.html")], "--export takes a run: make one with `pliant run"),
+        (
+            [str(arm), "--export", str(tmp_path / "page.html")],
+            "is a model, not a run: make one first, with `pliant run",
+        ),
     ):
         assert main(["view", *arguments, "--no-browser"]) == 1
         assert said in capsys.readouterr().err

@@ -17,6 +17,7 @@ from pliant.rendering.camera import Camera, box_of, seen_from
 from pliant.rendering.canvas import Canvas, Image
 from pliant.rendering.caption import written
 from pliant.rendering.sinks import opened, suffix_of
+from pliant.run_shown import run_to_show
 from pliant.stage import Stage
 from pliant.systems.mujoco_door import mujoco
 from pliant.trajectory import Trajectory
@@ -73,7 +74,7 @@ def render(
         raise InputError(f"size of a film must be even numbers of pixels, got {size[0]} x {size[1]}")
     if film and time is not None:
         raise InputError("time chooses the sample of a picture: let out end in .png, or leave time out")
-    trajectory = run if isinstance(run, Trajectory) else Trajectory.load(run)
+    trajectory = run if isinstance(run, Trajectory) else run_to_show(run)
     samples = frame_samples(trajectory.time, fps, speed) if film else _sample(trajectory, time)
     stage = Stage.of(trajectory, model=model, system=system)
     with opened(path, size, fps) as sink:

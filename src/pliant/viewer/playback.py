@@ -65,7 +65,12 @@ class Playback:
         """How, in a line."""
         known = self._run.parameters
         step, solver = known.get("step"), str(known.get("solver", "")).partition("(")[0]
-        parts = [f"{self.times[-1] - self.times[0]:.4g} s", f"steps of {1e3 * step:g} ms" if step else "", solver]
+        parts = [
+            f"{self.times[-1] - self.times[0]:.4g} s",
+            f"steps of {1e3 * step:g} ms" if step else "",
+            solver,
+            "" if self._run.complete else self._run.ended,
+        ]
         return ", ".join(filter(None, parts))
 
     @property
