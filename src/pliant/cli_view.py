@@ -13,7 +13,7 @@ from pliant.errors import InputError, PliantError
 HOST: Final = "127.0.0.1"
 PORT: Final = 8080
 KINDS: Final = ("contacts", "forces", "cones", "pressure", "pulls")
-ONLY_MODELS: Final = ("step", "materials", "floor", "floating", "solver")
+ONLY_MODELS: Final = ("step", "materials", "floor", "floating", "solver", "key")
 
 
 def add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,8 +87,11 @@ def _source(given: argparse.Namespace) -> Any:
     from pliant.materials_file import read_materials
     from pliant.run_shown import run_to_show
     from pliant.solvers import Convex, Coulomb
+    from pliant.systems.mujoco_door import mujoco
     from pliant.systems.mujoco_load import read_model
+    from pliant.systems.mujoco_start import start_at
     from pliant.viewer.door import is_run, open_source
+    from pliant.viewer.simulation import Simulation
 
     if is_run(given.model):
         _refuse(given)
@@ -99,7 +102,11 @@ def _source(given: argparse.Namespace) -> Any:
         raise InputError("--model is for runs that do not hold their model")
     model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
     materials = read_materials(given.materials) if given.materials else None
-    return open_source(model, materials=materials, solver=Convex() if given.solver == "convex" else Coulomb())
+    start = mujoco().MjData(model)
+    if given.key is not None:
+        start_at(model, start, given.key)
+    solver = Convex() if given.solver == "convex" else Coulomb()
+    return Simulation(model, materials=materials, solver=solver, start=start)
 
 
 def _refuse(given: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import pliant
 from pliant import cli_view
-from pliant.cli import main
+from pliant.cli import _parser, main
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_load import read_model
 from pliant.viewer import overlays, server, simulation
@@ -227,6 +227,19 @@ def test_options_that_do_not_fit_are_named(arm, rolling, tmp_path, capsys):
     ):
         assert main(["view", *arguments, "--no-browser"]) == 1
         assert said in capsys.readouterr().err
+
+
+def test_a_model_starts_at_its_key_frame(tmp_path, rolling, capsys):
+    file = tmp_path / "rolling.xml"
+    file.write_text(ROLLING)
+    source = cli_view._source(_parser().parse_args(["view", str(file), "--key", "go"]))
+    assert source.data.qvel[0] == 1.0
+    source.step()
+    source.reset()
+    assert source.data.qvel[0] == 1.0 and source.time == 0.0
+    for what, says in ((rolling, "--key: for models only"), (file, "'no' is none of the model's key frames: go")):
+        assert main(["view", str(what), "--key", "no"]) == 1
+        assert says in capsys.readouterr().err
 
 
 def test_a_model_that_cannot_be_stepped_opens_nothing(tmp_path, capsys):
