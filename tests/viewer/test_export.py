@@ -8,6 +8,10 @@ import pytest
 
 import pliant
 from pliant.cli import main
+from pliant.stage import Stage
+from pliant.viewer.survey import force_scale
+
+from .conftest import load
 
 
 @pytest.mark.usefixtures("packages")
@@ -19,7 +23,8 @@ def test_a_page_holds_the_run_and_says_what_it_shows(rolling, tmp_path, capsys):
     legend = text[text.index('id="pliant-legend"') :]
     for word in ("rolling.xml", "1 s, steps of 10 ms, Coulomb", "stick", "slip", "Friction cones"):
         assert word in legend
-    assert re.search(r"1 m = \d+ N", legend) and "Pa" not in legend
+    assert f"1 m = {force_scale(Stage.of(load(rolling))):g} N" in legend  # as in films
+    assert "Pa" not in legend
     assert "<title>rolling.xml</title>" in text
     assert not re.search(r'(src|href)="(https?:)?//', text)  # nothing is fetched
 

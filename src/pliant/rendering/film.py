@@ -62,8 +62,9 @@ def render(
     `pliant.stage.Stage.of`. time: of the picture [s], by default the last. fps: frames per second of the film. speed:
     of the film, 0.1 for slow motion. size: (width, height) [pixels]. camera: the name of one of the model's, (azimuth,
     elevation) [degrees] or (azimuth, elevation, distance [m]) about what moves; by default everything that moves is in
-    the picture. contacts: a dot where bodies touch. forces: an arrow of the force on the second geom, `scale` newtons
-    per metre, by default a round number that is written in the picture. caption: time and scale in the corner.
+    the picture. contacts: a dot where bodies touch, in the viewer's colour of its state. forces: an arrow of the force
+    on the second geom, `scale` newtons per metre, by default as in the viewer. caption: time, colours and scale in the
+    corner.
     overwrite: an existing file is replaced, else it is an error. Returns the path.
     """
     path, look = Path(out), _checked(Look(size, camera, contacts, forces, scale, caption))
@@ -113,7 +114,7 @@ def _frames(stage: Stage, samples: Sequence[int] | Ints, look: Look, speed: floa
     extent = float(box.size.max())
     marked, arrows = look.contacts or look.forces, None
     if marked:
-        arrows = Arrows(stage.trajectory, points=look.contacts, forces=look.forces, scale=look.scale, size=extent)
+        arrows = Arrows(stage, points=look.contacts, forces=look.forces, scale=look.scale, size=extent)
     with Canvas(stage.model, look.size, centre=box.centre, extent=extent, through=marked) as canvas:
         for k in samples:
             stage.show(data, int(k))
@@ -121,7 +122,7 @@ def _frames(stage: Stage, samples: Sequence[int] | Ints, look: Look, speed: floa
             image = canvas.draw(data, camera, add)
             lines = [
                 f"{data.time:.2f} s" + (f", {speed:g} x" if speed != 1.0 else ""),
-                arrows.caption if arrows else "",
+                *(arrows.caption if arrows else ()),
             ]
             yield written(image, lines) if look.caption else image
 
