@@ -12,7 +12,7 @@ from pliant.viewer.packages import packages
 from pliant.viewer.veil import GROUPS, Veil
 
 AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.72  # of the camera; in sizes of the scene
-
+MARGIN = 1.15
 FAR = 4.0
 
 
@@ -85,8 +85,17 @@ def aim(server: Any, place: Place) -> None:
     flat = np.cos(ELEVATION)
     way = np.array([flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)])
     server.initial_camera.look_at = tuple(place.centre)
-    server.initial_camera.position = tuple(place.centre + DISTANCE * place.size * way)
+    distance = max(DISTANCE * place.size, _fitting(place, way, float(server.initial_camera.fov)))
+    server.initial_camera.position = tuple(place.centre + distance * way)
     server.initial_camera.up = (0.0, 0.0, 1.0)
+
+
+def _fitting(place: Place, way: Array, angle: float) -> float:
+    """How far off a camera has the middles of all sides in the height of the picture: what is tall needs it."""
+    offset = np.concatenate([np.diag(place.high - place.centre), np.diag(place.low - place.centre)])
+    right = np.array([-way[1], way[0], 0.0]) / np.hypot(way[0], way[1])
+    above = np.abs(offset @ np.cross(way, right))
+    return float(MARGIN * np.max(above / np.tan(0.5 * angle) + offset @ way))
 
 
 def place_of(model: Any, data: Any) -> Place:

@@ -56,6 +56,11 @@ class Playback:
         return self._pairs
 
     @property
+    def touches(self) -> bool:
+        """Whether there is any contact to be seen."""
+        return len(self._rows) > 0
+
+    @property
     def title(self) -> str:
         """What was simulated."""
         return Path(str(self._run.parameters.get("model") or "A run of pliant")).name
