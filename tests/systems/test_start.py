@@ -32,6 +32,12 @@ def test_only_what_is_deeper_than_stiff_contacts_let_it_is_said(z, deep):
     assert bool(said) == deep and (not deep or "one is" in said)
 
 
+def test_two_bodies_that_overlap_are_to_be_parted():
+    model = read_model(BALLS.format(z=1.0).replace('"0 2 1"', '"0 0.15 1"'))
+    said = overlap(model, mujoco().MjData(model))
+    assert "one is 0.05 m deep in #2: part or <exclude> them, or they are thrown out" in said
+
+
 def test_a_key_frame_is_a_start_too(tmp_path, capsys):
     model = read_model(BALLS.format(z=0.1))
     data = mujoco().MjData(model)

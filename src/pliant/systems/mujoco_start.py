@@ -52,4 +52,7 @@ def overlap(model: Any, data: Any) -> str:
     pairs = len(np.unique(np.sort(contact.geom[wrong], axis=1), axis=0))
     more = f" ({pairs - 1} more pairs overlap)" if pairs > 1 else ""
     where = f"{labels[inner]} is {depth[which]:.2g} m deep in {labels[outer]}{more}"
-    return f"at the start {where}: raise it, or it is thrown out"
+    fixed = model.body_weldid[model.geom_bodyid[outer]] == 0
+    return (
+        f"at the start {where}: {'raise it, or it is' if fixed else 'part or <exclude> them, or they are'} thrown out"
+    )
