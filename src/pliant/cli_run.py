@@ -23,6 +23,7 @@ def add_model(command: argparse.ArgumentParser, *, metavar: str = "MODEL", what:
     command.add_argument("--materials", metavar="FILE", help="a YAML of names and materials, such as 'floor: steel'")
     command.add_argument("--floor", action="store_true", help="add a floor at height 0")
     command.add_argument("--floating", action="store_true", help="free the first body, as of a robot that walks")
+    command.add_argument("--key", metavar="NAME", help="the key frame to start from")
 
 
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,7 +39,6 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     run.add_argument("--out", metavar="RUN", help="the file to write (default: the model's name and .run)")
     run.add_argument("--every", type=int, default=1, metavar="N", help="keep every so many steps (default: 1)")
     run.add_argument("--profile", action="store_true", help="also print where the time went, and how steps were taken")
-    run.add_argument("--key", metavar="NAME", help="the key frame to start from")
 
 
 def run_model(given: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 from pliant.cli_run import STOPPED, add_model
@@ -12,7 +13,7 @@ from pliant.errors import InputError, PliantError
 HOST: Final = "127.0.0.1"
 PORT: Final = 8080
 KINDS: Final = ("contacts", "forces", "cones", "pressure", "pulls")
-ONLY_MODELS: Final = ("step", "materials", "floor", "floating", "solver")
+ONLY_MODELS: Final = ("step", "materials", "floor", "floating", "solver", "key")
 
 
 def add_view(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -71,11 +72,10 @@ def _show(given: argparse.Namespace) -> int:
 
 
 def _export(given: argparse.Namespace) -> int:
-    from pliant.viewer.door import is_run
+    from pliant.run_shown import check_run
     from pliant.viewer.export import export_html
 
-    if not is_run(given.model):
-        raise InputError(f"--export takes a run: make one with `pliant run {given.model} --out RUN`")
+    check_run(given.model)
     _refuse(given)
     show = _kinds(given.show or "contacts,forces")
     page = export_html(given.model, given.export, model=given.of, show=show, fps=given.fps, overwrite=given.force)
@@ -85,18 +85,28 @@ def _export(given: argparse.Namespace) -> int:
 
 def _source(given: argparse.Namespace) -> Any:
     from pliant.materials_file import read_materials
+    from pliant.run_shown import run_to_show
     from pliant.solvers import Convex, Coulomb
+    from pliant.systems.mujoco_door import mujoco
     from pliant.systems.mujoco_load import read_model
+    from pliant.systems.mujoco_start import start_at
     from pliant.viewer.door import is_run, open_source
+    from pliant.viewer.simulation import Simulation
 
     if is_run(given.model):
         _refuse(given)
         return open_source(given.model, model=given.of)
+    if Path(given.model).suffix == ".run":  # who names it so means a run, and wants no word of models
+        run_to_show(given.model)
     if given.of:
         raise InputError("--model is for runs that do not hold their model")
     model = read_model(given.model, step=given.step, floating=given.floating, floor=given.floor)
     materials = read_materials(given.materials) if given.materials else None
-    return open_source(model, materials=materials, solver=Convex() if given.solver == "convex" else Coulomb())
+    start = mujoco().MjData(model)
+    if given.key is not None:
+        start_at(model, start, given.key)
+    solver = Convex() if given.solver == "convex" else Coulomb()
+    return Simulation(model, materials=materials, solver=solver, start=start)
 
 
 def _refuse(given: argparse.Namespace) -> None:

@@ -14,16 +14,19 @@ from typing import Final
 
 from pliant._version import __version__
 from pliant.checkup import Check, guarded, timed
+from pliant.errors import PliantError
 
 REQUIRED: Final = ("numpy", "scipy", "llvmlite", "numba", "clarabel", "tqdm", "yaml")
 CORE: Final = REQUIRED[:4]  # of these: without one there is nothing else to look at
-AT_WORK: Final = ("mujoco", "compiled code", "cache", "solve", "layout", "library", "step")
+AT_WORK: Final = ("mujoco", "compiled code", "cache", "drawing", "solve", "layout", "library", "step")
 PROJECTS: Final = {"yaml": "pyyaml"}  # what pip calls it
 # package: what it is needed for, and what installs it
 OPTIONAL: Final = {
     "matplotlib": ("pictures", "pliant[plot]"),
     "viser": ("pliant view", "pliant[viewer]"),
     "mjviser": ("pliant view", "pliant[viewer]"),
+    "imageio-ffmpeg": ("films of pliant render", "pliant[render]"),
+    "pillow": ("pictures of pliant render", "pliant[render]"),
     "pandas": ("tables as data frames", "pliant[tables]"),
     "drake": ("Drake's answers in pliant reproduce", "pliant[peers]"),
     "gymnasium": ("the benchmark of walkers, and tests", "gymnasium[mujoco]"),
@@ -55,6 +58,7 @@ def _at_work() -> Iterator[Check]:
     yield models.version()
     yield guarded("compiled code", compiled_code, "pip install --force-reinstall numba llvmlite")
     yield guarded("cache", cache, "set PLIANT_CACHE_DIR to a folder that can be read and written")
+    yield guarded("drawing", drawing, "pip install --force-reinstall mujoco")
     yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
     for name, look in models.CHECKS.items():
         yield guarded(name, look, "pip install --force-reinstall mujoco pliant")
@@ -107,6 +111,16 @@ def cache() -> Check:
     return Check(
         "cache", True, f"{folder}, writable, {len(files)} files, {size:.0f} MB, {ours} of them of this version"
     )
+
+
+def drawing() -> Check:
+    """Whether OpenGL draws without a screen: in another process, as some ways end theirs."""
+    from pliant.rendering.opengl import working_way
+
+    try:
+        return Check("drawing", True, f"by {working_way()}, without a screen")
+    except PliantError as error:
+        return Check("drawing", True, f"not possible, needed for pliant render: {error}")
 
 
 def _sizes(folder: Path) -> dict[Path, int]:

@@ -61,11 +61,13 @@ class Stage:
     def _of_scene(cls, trajectory: Trajectory, scene: Scene | None) -> Stage:
         if scene is None:
             raise InputError(
-                "this run does not say how it looks: give model=, the MuJoCo model that was simulated, or system=, "
-                "whose method draw() says it"
+                "this run does not say how it looks: give the MuJoCo model that was simulated (--model, from Python "
+                "model=); of a system of your own, write its method draw() and run it again, or give system="
             )
         if scene.kind == NONE:
-            raise InputError(f"this run does not hold its model: give it as model= ({scene.header.get('why')})")
+            raise InputError(
+                f"this run does not hold its model: give it (--model, from Python model=; {scene.header.get('why')})"
+            )
         if scene.kind == MODEL:
             return cls(model_of(scene, "the run", dressed=True), trajectory, scene, ())
         if scene.kind != SHAPES:

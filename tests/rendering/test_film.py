@@ -11,7 +11,9 @@ import pytest
 import pliant
 from pliant.cli import main
 from pliant.rendering import film, sinks
+from pliant.rendering.arrows import Arrows
 from pliant.rendering.canvas import Canvas
+from pliant.stage import Stage
 from pliant.studies.pendulum import Pendulum
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs pliant[render]", exc_type=ImportError)
@@ -84,24 +86,35 @@ def test_a_picture_shows_the_bob_where_it_is(tmp_path, swing):
 @pytest.mark.usefixtures("opengl")
 def test_arrows_are_as_long_as_they_say(tmp_path, resting):
     """2 kg at rest: 19.62 N, at 78.48 N/m an arrow of 0.25 m, seen from 1 m with an angle of 45 degrees."""
-    path = pliant.render(
-        resting, tmp_path / "f.png", forces=True, scale=78.48, size=(600, 600), camera="side", caption=False
+    options: dict[str, Any] = {"size": (600, 600), "camera": "side", "caption": False}
+    with_arrow, without = (
+        picture(pliant.render(resting, tmp_path / f"{scale}.png", forces=True, scale=scale, **options))
+        for scale in (78.48, 1e9)
     )
-    image = picture(path)
-    rows = np.argwhere(image[..., 0] > image[..., 2] + 20)[:, 0]
+    rows = np.argwhere(np.abs(with_arrow - without).max(axis=2) > 20)[:, 0]
     metre = 600 / (2.0 * np.tan(np.radians(22.5)))
     assert np.isclose(np.ptp(rows), 0.25 * metre, rtol=0.08)  # its tip is finer than a pixel
 
 
+def sliding(speed: float) -> pliant.Trajectory:
+    system = pliant.load(BALL.replace('size="0.1" mass="2"', 'type="box" size="0.1 0.1 0.1" mass="2"'))
+    return pliant.simulate(system, system.q, [speed, 0, 0, 0, 0, 0], duration=0.1, step=0.01)
+
+
 @pytest.mark.usefixtures("opengl")
-def test_contacts_and_forces_are_seen(tmp_path, resting):
-    options: dict[str, Any] = {"size": (320, 240), "caption": False, "camera": (90, -10, 0.6)}
-    seen = []
-    for contacts, forces in ((False, False), (True, False), (True, True)):
-        path = tmp_path / f"{contacts}{forces}.png"
-        image = picture(pliant.render(resting, path, contacts=contacts, forces=forces, **options))
-        seen.append(int(np.sum(image[..., 0] > image[..., 2] + 10)))
-    assert seen[0] == 0 and 5 < seen[1] < 0.5 * seen[2]
+@pytest.mark.parametrize(("speed", "colour"), [(0.0, "blue"), (2.0, "orange")])
+def test_dots_have_the_viewers_colours(tmp_path, speed, colour):
+    image = picture(pliant.render(sliding(speed), tmp_path / "x.png", contacts=True, size=(320, 240), caption=False))
+    bluer = image[..., 2] - image[..., 0]
+    assert (np.sum(bluer > 60) > 5, np.sum(bluer < -60) > 5) == (colour == "blue", colour == "orange")
+
+
+def test_the_caption_tells_colours_and_scale(resting):
+    """19.62 N; the ball is 0.35 m from end to end of its box, of which arrows take 0.22."""
+    arrows = Arrows(Stage.of(resting), points=True, forces=True, scale=None, size=1.0)
+    assert arrows.scale == 500.0  # the next round number over 19.62 / (0.22 * 0.346)
+    assert arrows.caption == ["dots: grey open, blue stick, orange slip", "arrows: 1 m = 500 N"]
+    assert Arrows(Stage.of(resting), points=False, forces=True, scale=7.0, size=1.0).caption == ["arrows: 1 m = 7 N"]
 
 
 def test_frames_take_the_nearest_sample():

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pliant.checkup import Check
+from pliant.doctor import drawing
 from pliant.errors import PliantError
 from pliant.rendering import opengl
 
@@ -14,9 +16,12 @@ linux = pytest.mark.skipif(sys.platform in opengl.USUAL, reason="where there are
 
 @pytest.fixture(autouse=True)
 def forgetful():
-    opengl._way.cache_clear()
+    caches = (opengl._way, opengl._fails)
+    for cache in caches:
+        cache.cache_clear()
     yield
-    opengl._way.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, works: list[str]) -> None:
@@ -32,6 +37,19 @@ def answering(monkeypatch: pytest.MonkeyPatch, works: list[str]) -> None:
 def test_a_way_that_is_chosen_is_taken(monkeypatch):
     answering(monkeypatch, [])
     assert opengl._way("osmesa") == "osmesa" and opengl._way("egl") == "egl"
+
+
+def test_the_doctor_says_whether_it_works(monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    answering(monkeypatch, ["osmesa"])
+    assert drawing() == Check("drawing", True, "by osmesa, without a screen")
+    opengl._fails.cache_clear()
+    answering(monkeypatch, [])
+    found = drawing()
+    assert found.ok and found.text.startswith(
+        "not possible, needed for pliant render: cannot draw by osmesa: ImportError"
+    )
+    assert "apt-get install libegl1" in found.text
 
 
 @linux

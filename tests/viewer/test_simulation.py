@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import mujoco
 import pytest
 
 import pliant
+from pliant.systems.mujoco_load import read_model
+from pliant.viewer.panel_run import status_html
 from pliant.viewer.simulation import EVERYTHING, Simulation, stiffness_of
+
+from .conftest import ROLLING
 
 BALL = """<mujoco><option timestep="0.01"/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
   <body pos="0 0 0.1"><freejoint/><geom name="ball" size="0.1" mass="2"/></body></worldbody></mujoco>"""
@@ -82,3 +88,13 @@ def test_reset_comes_back_to_the_start():
     simulation.reset()
     assert simulation.data.qpos[2] == 1.0 and simulation.time == 0.0
     assert len(simulation.curves(None).time) == 0
+
+
+def test_bodies_that_overlap_at_the_start_are_named(caplog):
+    low = ROLLING.replace('pos="0 0 0.1"', 'pos="0 0 0.05"')
+    simulation = Simulation(read_model(low))
+    assert "ball is 0.05 m deep in floor: raise it" in simulation.overlap and simulation.overlap in caplog.text
+    view: Any = SimpleNamespace(paused=True, trouble="", source=simulation)
+    assert simulation.overlap in status_html(view, simulation.look(), 0.0)
+    simulation.reset(0)  # the key frame has the ball on the floor
+    assert simulation.overlap == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import re
 import signal
@@ -19,7 +21,7 @@ import pytest
 
 import pliant
 from pliant import cli_view
-from pliant.cli import main
+from pliant.cli import _parser, main
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_load import read_model
 from pliant.viewer import overlays, server, simulation
@@ -187,6 +189,10 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_the_command_serves_until_ctrl_c(arm, rolling, what):
     arguments = [str(arm), "--floor"] if what == "model" else [str(rolling)]
     with command(*arguments) as (process, address):
+        with contextlib.suppress(
+            OSError, http.client.HTTPException
+        ):  # what asks for less than a page leaves no traceback
+            urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10.0)
         with urllib.request.urlopen(address) as page:
             assert page.status == 200
         process.send_signal(signal.SIGINT)
@@ -220,10 +226,26 @@ def test_options_that_do_not_fit_are_named(arm, rolling, tmp_path, capsys):
     for arguments, said in (
         ([str(rolling), "--step", "0.1", "--floor"], "--step, --floor: for models only"),
         ([str(arm), "--model", str(arm)], "--model is for runs"),
-        ([str(arm), "--export", str(tmp_path / "page.html")], "--export takes a run: make one with `pliant run"),
+        (
+            [str(arm), "--export", str(tmp_path / "page.html")],
+            "is a model, not a run: make one first, with `pliant run",
+        ),
     ):
         assert main(["view", *arguments, "--no-browser"]) == 1
         assert said in capsys.readouterr().err
+
+
+def test_a_model_starts_at_its_key_frame(tmp_path, rolling, capsys):
+    file = tmp_path / "rolling.xml"
+    file.write_text(ROLLING)
+    source = cli_view._source(_parser().parse_args(["view", str(file), "--key", "go"]))
+    assert source.data.qvel[0] == 1.0
+    source.step()
+    source.reset()
+    assert source.data.qvel[0] == 1.0 and source.time == 0.0
+    for what, says in ((rolling, "--key: for models only"), (file, "'no' is none of the model's key frames: go")):
+        assert main(["view", str(what), "--key", "no"]) == 1
+        assert says in capsys.readouterr().err
 
 
 def test_a_model_that_cannot_be_stepped_opens_nothing(tmp_path, capsys):

@@ -17,6 +17,7 @@ from pliant.rendering.camera import Camera, box_of, seen_from
 from pliant.rendering.canvas import Canvas, Image
 from pliant.rendering.caption import written
 from pliant.rendering.sinks import opened, suffix_of
+from pliant.run_shown import run_to_show
 from pliant.stage import Stage
 from pliant.systems.mujoco_door import mujoco
 from pliant.trajectory import Trajectory
@@ -61,8 +62,9 @@ def render(
     `pliant.stage.Stage.of`. time: of the picture [s], by default the last. fps: frames per second of the film. speed:
     of the film, 0.1 for slow motion. size: (width, height) [pixels]. camera: the name of one of the model's, (azimuth,
     elevation) [degrees] or (azimuth, elevation, distance [m]) about what moves; by default everything that moves is in
-    the picture. contacts: a dot where bodies touch. forces: an arrow of the force on the second geom, `scale` newtons
-    per metre, by default a round number that is written in the picture. caption: time and scale in the corner.
+    the picture. contacts: a dot where bodies touch, in the viewer's colour of its state. forces: an arrow of the force
+    on the second geom, `scale` newtons per metre, by default as in the viewer. caption: time, colours and scale in the
+    corner.
     overwrite: an existing file is replaced, else it is an error. Returns the path.
     """
     path, look = Path(out), _checked(Look(size, camera, contacts, forces, scale, caption))
@@ -73,7 +75,7 @@ def render(
         raise InputError(f"size of a film must be even numbers of pixels, got {size[0]} x {size[1]}")
     if film and time is not None:
         raise InputError("time chooses the sample of a picture: let out end in .png, or leave time out")
-    trajectory = run if isinstance(run, Trajectory) else Trajectory.load(run)
+    trajectory = run if isinstance(run, Trajectory) else run_to_show(run)
     samples = frame_samples(trajectory.time, fps, speed) if film else _sample(trajectory, time)
     stage = Stage.of(trajectory, model=model, system=system)
     with opened(path, size, fps) as sink:
@@ -112,7 +114,7 @@ def _frames(stage: Stage, samples: Sequence[int] | Ints, look: Look, speed: floa
     extent = float(box.size.max())
     marked, arrows = look.contacts or look.forces, None
     if marked:
-        arrows = Arrows(stage.trajectory, points=look.contacts, forces=look.forces, scale=look.scale, size=extent)
+        arrows = Arrows(stage, points=look.contacts, forces=look.forces, scale=look.scale, size=extent)
     with Canvas(stage.model, look.size, centre=box.centre, extent=extent, through=marked) as canvas:
         for k in samples:
             stage.show(data, int(k))
@@ -120,7 +122,7 @@ def _frames(stage: Stage, samples: Sequence[int] | Ints, look: Look, speed: floa
             image = canvas.draw(data, camera, add)
             lines = [
                 f"{data.time:.2f} s" + (f", {speed:g} x" if speed != 1.0 else ""),
-                arrows.caption if arrows else "",
+                *(arrows.caption if arrows else ()),
             ]
             yield written(image, lines) if look.caption else image
 

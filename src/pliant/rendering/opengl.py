@@ -33,15 +33,27 @@ REMEDY: Final = (
 
 def open_context(model: Any, size: tuple[int, int]) -> tuple[Any, Any]:
     """A context of OpenGL for pictures of this size, current, and MuJoCo's for this model in it."""
-    # PyOpenGL's own variable, which MuJoCo sets too, must not be contradicted
-    chosen = os.environ.get("MUJOCO_GL") or os.environ.get("PYOPENGL_PLATFORM") or ""
-    way = _way(chosen.lower().strip())
+    way = _way(_chosen())
     try:
         context = importlib.import_module(f"mujoco.{way}").GLContext(*size)
         context.make_current()
         return context, mujoco().MjrContext(model, mujoco().mjtFontScale.mjFONTSCALE_100)
     except Exception as error:  # each way has its own, from missing libraries to missing devices
         raise PliantError(f"cannot draw by {way}: {error}; {REMEDY}") from error
+
+
+def working_way() -> str:
+    """The way that `open_context` takes, once it was tried in a process of its own."""
+    way = _way(_chosen())
+    wrong = _fails(way)
+    if wrong:
+        raise PliantError(f"cannot draw by {way}: {wrong}; {REMEDY}")
+    return way
+
+
+def _chosen() -> str:
+    # PyOpenGL's own variable, which MuJoCo sets too, must not be contradicted
+    return (os.environ.get("MUJOCO_GL") or os.environ.get("PYOPENGL_PLATFORM") or "").lower().strip()
 
 
 @functools.cache
@@ -52,12 +64,19 @@ def _way(chosen: str) -> str:
         return USUAL[sys.platform]
     failed = []
     for way in ("egl", "osmesa"):
-        environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
-        done = subprocess.run(
-            [sys.executable, "-c", TRY.format(way)], env={**environment, "MUJOCO_GL": way}, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
-        if done.returncode == 0:
+        wrong = _fails(way)
+        if not wrong:
             return way
-        failed.append(f"{way} ({(done.stderr.strip().splitlines() or ['no reason'])[-1]})")
+        failed.append(f"{way} ({wrong})")
     raise PliantError(f"there is no way to draw without a screen: {', '.join(failed)}; {REMEDY}")
+
+
+@functools.cache
+def _fails(way: str) -> str:
+    """Why it does not work, or ''."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
+    done = subprocess.run(
+        [sys.executable, "-c", TRY.format(way)], env={**environment, "MUJOCO_GL": way}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason"])[-1]

@@ -24,10 +24,11 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_laws import model_materials, names
+from pliant.systems.mujoco_laws import model_materials
 from pliant.systems.mujoco_profile import Profile
 from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_solve import DEFAULT
+from pliant.systems.mujoco_start import geom_labels, overlap, start_at
 from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
 from pliant.systems.mujoco_system import MujocoSystem
 from pliant.trajectory import Trajectory
@@ -48,6 +49,7 @@ class Summary:
     contacts: int = 0  # at most
     deepest: float = 0.0  # [m]
     where: str = ""  # between which geoms, when
+    overlap: str = ""  # at the start, in words
     residual: float = 0.0
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
     saved: Path | None = None  # the first step that failed
@@ -69,6 +71,8 @@ class Summary:
             f"residual   {self.residual:.1e} at worst; {solved} steps solved, {otherwise} by the fallback, "
             f"{unsolved} at the iteration limit",
         ]
+        if self.overlap:
+            lines.append(f"start      {self.overlap}")
         if self.saved is not None:
             lines.append(f'failed     the first such step: pliant.StepProblem.load("{self.saved}")')
         return "\n".join(lines)
@@ -110,7 +114,8 @@ def run(
     solver = DEFAULT if solver is None else solver
     chosen = {**model_materials(model), **(materials or {})}
     system = MujocoSystem(model, materials=materials)
-    _start(system, key)
+    if key is not None:
+        start_at(model, system.data, key)
     h = float(model.opt.timestep)
     steps = whole_steps(span("duration", duration), h)
     parameters = {
@@ -130,23 +135,14 @@ def run(
         recorder.release()
 
 
-def _start(system: MujocoSystem, key: str | None) -> None:
-    model, mj = system.model, mujoco()
-    if key is None:
-        return
-    known = names(model, "key")
-    if key not in known:
-        raise InputError(f"key {key!r} is none of the model's key frames: {', '.join(filter(None, known)) or 'none'}")
-    mj.mj_resetDataKeyframe(model, system.data, known.index(key))
-
-
 def _march(
     system: MujocoSystem, solver: Formulation, steps: int, recorder: Recorder, out: Path, progress: bool
 ) -> tuple[Trajectory, Summary]:
     from tqdm import tqdm
 
     data, counted, h = system.data, stats(system.data), float(system.model.opt.timestep)
-    summary, ended, geoms, pulls = Summary(step=h), COMPLETE, system.geoms, PullReader(system.model)
+    summary, ended, geoms, pulls = Summary(step=h), COMPLETE, geom_labels(system.model), PullReader(system.model)
+    summary.overlap = overlap(system.model, data)
     counted.clock()
     begin = perf_counter()
     with tqdm(total=steps, unit="step", disable=not progress) as bar, Interrupts() as interrupts:
@@ -200,7 +196,7 @@ def _note(summary: Summary, outcome: _Outcome, touch: Array, geoms: list[str], t
     depths = touch[:, DEPTH]
     if len(depths) and depths.max() > summary.deepest:
         i = int(np.argmax(depths))
-        one, two = (geoms[int(touch[i, column])] or f"#{int(touch[i, column])}" for column in (GEOM1, GEOM2))
+        one, two = (geoms[int(touch[i, column])] for column in (GEOM1, GEOM2))
         summary.deepest, summary.where = float(depths[i]), f", of {two} in {one} at {time:g} s"
 
 

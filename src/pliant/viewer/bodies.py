@@ -12,15 +12,24 @@ from pliant.viewer.packages import packages
 from pliant.viewer.veil import GROUPS, Veil
 
 AZIMUTH, ELEVATION, DISTANCE = np.radians(-60.0), np.radians(20.0), 0.72  # of the camera; in sizes of the scene
-
+MARGIN = 1.15
 FAR = 4.0
 
 
 class Place(NamedTuple):
-    """Where there is something to see."""
+    """Where there is something to see: a box in the world [m]."""
 
-    centre: Array  # (3,) [m]
-    size: float  # [m], from end to end
+    low: Array
+    high: Array
+
+    @property
+    def centre(self) -> Array:
+        return np.asarray(0.5 * (self.low + self.high))
+
+    @property
+    def size(self) -> float:
+        """From end to end."""
+        return float(np.linalg.norm(self.high - self.low))
 
 
 class Bodies:
@@ -76,25 +85,40 @@ def aim(server: Any, place: Place) -> None:
     flat = np.cos(ELEVATION)
     way = np.array([flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)])
     server.initial_camera.look_at = tuple(place.centre)
-    server.initial_camera.position = tuple(place.centre + DISTANCE * place.size * way)
+    distance = max(DISTANCE * place.size, _fitting(place, way, float(server.initial_camera.fov)))
+    server.initial_camera.position = tuple(place.centre + distance * way)
     server.initial_camera.up = (0.0, 0.0, 1.0)
+
+
+def _fitting(place: Place, way: Array, angle: float) -> float:
+    """How far off a camera has the middles of all sides in the height of the picture: what is tall needs it."""
+    offset = np.concatenate([np.diag(place.high - place.centre), np.diag(place.low - place.centre)])
+    right = np.array([-way[1], way[0], 0.0]) / np.hypot(way[0], way[1])
+    above = np.abs(offset @ np.cross(way, right))
+    return float(MARGIN * np.max(above / np.tan(0.5 * angle) + offset @ way))
 
 
 def place_of(model: Any, data: Any) -> Place:
     """Of what moves, where it is now, bodies placed; of everything where nothing moves."""
     moves = moving(model) & (model.geom_rbound > 0.0)
-    if not moves.any():
-        return Place(np.array(model.stat.center), float(model.stat.extent))
+    # lines and springs of a drawing have no geom: they reach from site to site of bodies that are put in their places
+    ends = data.site_xpos[model.body_mocapid[model.site_bodyid] >= 0]
+    if not moves.any() and not len(ends):
+        return _cube(np.array(model.stat.center), float(model.stat.extent))
     around, radius = data.geom_xpos[moves], model.geom_rbound[moves, None]
-    low, high = (around - radius).min(axis=0), (around + radius).max(axis=0)
-    return Place(0.5 * (low + high), float(np.linalg.norm(high - low)))
+    points = np.concatenate([around - radius, around + radius, ends])
+    return Place(points.min(axis=0), points.max(axis=0))
 
 
 def place_of_all(places: list[Place]) -> Place:
     """Around all of them; around the first, and FAR as much, where something leaves for good."""
     first = places[0]
-    half = np.array([[0.5 * place.size] for place in places]) / np.sqrt(3.0)
-    centres = np.array([place.centre for place in places])
-    low, high = (centres - half).min(axis=0), (centres + half).max(axis=0)
-    size = float(np.linalg.norm(high - low))
-    return Place(0.5 * (low + high), size) if size <= FAR * first.size else Place(first.centre, FAR * first.size)
+    lows, highs = zip(*places, strict=True)
+    whole = Place(np.min(lows, axis=0), np.max(highs, axis=0))
+    return whole if whole.size <= FAR * first.size else _cube(first.centre, FAR * first.size)
+
+
+def _cube(centre: Array, size: float) -> Place:
+    """size: from end to end."""
+    half = 0.5 * size / np.sqrt(3.0)
+    return Place(centre - half, centre + half)

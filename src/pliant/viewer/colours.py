@@ -16,6 +16,7 @@ STATES: Final[dict[ContactState, Rgb]] = {
     ContactState.STICK: (0, 114, 178),
     ContactState.SLIP: (230, 97, 0),
 }
+NAMES: Final = {ContactState.OPEN: "grey", ContactState.STICK: "blue", ContactState.SLIP: "orange"}
 WORDS: Final = {
     ContactState.OPEN: "open: near, without force",
     ContactState.STICK: "stick: friction holds",

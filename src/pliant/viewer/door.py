@@ -9,6 +9,7 @@ from typing import Any
 
 from pliant.errors import InputError
 from pliant.record import MAGIC
+from pliant.run_shown import run_to_show
 from pliant.solvers.formulation import Formulation
 from pliant.stage import Stage
 from pliant.systems.mujoco_door import mujoco
@@ -70,7 +71,7 @@ def open_source(
     solver: Formulation | None = None,
 ) -> Source:
     """A simulation of a model, or a playback of a run."""
-    what = what if isinstance(what, Trajectory) else Trajectory.load(what) if is_run(what) else what
+    what = what if isinstance(what, Trajectory) else run_to_show(what) if is_run(what) else what
     if isinstance(what, Trajectory):
         if materials is not None or solver is not None:
             raise InputError("materials and solver are for models that are simulated: what a run had is in it")

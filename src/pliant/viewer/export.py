@@ -24,6 +24,7 @@ from pliant.viewer.server import OPAQUE, close_server, open_server
 from pliant.writing import telling
 
 _log = logging.getLogger("pliant")
+OF_CONTACTS: Final = {"contacts", "forces", "cones", "pressure"}
 FRAMES: Final = 30.0  # in a second
 MANY: Final = 3000  # frames, beyond which there are fewer in a second
 BOX: Final = (
@@ -47,9 +48,10 @@ def export_html(
     """Write a run to one HTML file that plays in any browser, offline (needs the extra `viewer`).
 
     run: a Trajectory, or the path of one. model, system: as of `pliant.view`. show: what is drawn over the bodies to
-    begin with, as of `pliant.view`; the rest can be switched on in the page, in its scene tree. fps: frames per second
-    of the run, at most as many as there are samples; by default 30, fewer in runs of more than 100 s. overwrite: an
-    existing file is replaced, else it is an error. Returns the path.
+    begin with, as of `pliant.view`; the rest can be switched on in the page, in its scene tree. see_through: bodies
+    that one looks through, where there are contacts. fps: frames per second of the run, at most as many as there are
+    samples; by default 30, fewer in runs of more than 100 s. overwrite: an existing file is replaced, else it is an
+    error. Returns the path.
     """
     if not isinstance(run, Trajectory) and not is_run(run):
         raise InputError(f"run must be a pliant.Trajectory or the path of a run, got {run!r}: pliant run makes one")
@@ -60,6 +62,9 @@ def export_html(
         raise InputError(f"{place} exists already: choose another name, or overwrite it (overwrite=True, --force)")
     source = open_source(run, model=model, system=system)
     assert isinstance(source, Playback)
+    if not source.touches:  # nothing to explain, nothing that bodies would hide
+        wanted -= OF_CONTACTS
+        see_through &= "pulls" in wanted
     text = _page(source, wanted, see_through, fps)
     with telling(place), open(place, "w" if overwrite else "x", encoding="utf-8") as file:
         file.write(text)

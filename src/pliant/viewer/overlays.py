@@ -17,6 +17,7 @@ from pliant.viewer.layers import ArrowLayer, Layer
 from pliant.viewer.moment import AREA, ELEMENT, FORCE, GEOM1, GEOM2, NORMAL, PLACE, STATE, Moment
 from pliant.viewer.scale import CUT, Scale, round_up
 from pliant.viewer.shapes import ball, cone, plate, turned_to
+from pliant.viewer.survey import ROOM, longest, pressures, resultants, usual
 
 # What can be shown, and how the panel calls it.
 KINDS: Final = {
@@ -28,7 +29,6 @@ KINDS: Final = {
 }
 NO_PULLS: Final = (Arrows(np.zeros((0, 3)), np.zeros((0, 3))),) * 2
 ROOT: Final = "/shown"
-ROOM: Final = 0.22  # of the size of the scene, that the longest arrow takes
 
 
 class Overlays:
@@ -58,10 +58,10 @@ class Overlays:
         """Draw a moment; data: with the bodies placed. everything: also what is hidden, for an exported page."""
         drawn = {kind for kind in KINDS if everything or self.nodes[kind].visible}
         rows = self._on_movers(moment.rows)
-        arrows = _resultants(rows)
+        arrows = resultants(rows)
         pulls, torques = self.reader.arrows(data, moment.pulls or {}) if "pulls" in drawn else NO_PULLS
-        self.force.see(max(_longest(arrows[:, FORCE]), _longest(pulls.vector)))
-        self.torque.see(_longest(torques.vector))
+        self.force.see(max(longest(arrows[:, FORCE]), longest(pulls.vector)))
+        self.torque.see(longest(torques.vector))
         if "contacts" in drawn:
             self._draw_points(rows[rows[:, ELEMENT] < 0.0] if self.nodes["pressure"].visible else rows)
         if "forces" in drawn:
@@ -75,18 +75,12 @@ class Overlays:
             self._torques.show(torques.place, torques.vector / self.torque.per_metre)
 
     def survey(self, moments: Iterable[tuple[Moment, Any]]) -> None:
-        """Choose the scales for a whole run, and leave them: arrows of two times can then be compared. The largest few
-        do not count, which are those of impacts."""
-        forces, torques, pressures = [], [], []
-        for moment, data in moments:
-            pulls, turns = self.reader.arrows(data, moment.pulls or {})
-            forces.append(max(_longest(_resultants(moment.rows)[:, FORCE]), _longest(pulls.vector)))
-            torques.append(_longest(turns.vector))
-            pressures.append(float(_pressure(moment.rows)[1].max(initial=0.0)))
-        self.force.see(_usual(forces))
-        self.torque.see(_usual(torques))
+        """Choose the scales for a whole run, and leave them."""
+        found = usual(moments, self.reader)
+        self.force.see(found.force)
+        self.torque.see(found.torque)
         self.force.automatic = self.torque.automatic = self._follows_pressure = False
-        self.most_pressure = round_up(_usual(pressures)) if any(pressures) else 0.0
+        self.most_pressure = round_up(found.pressure) if found.pressure else 0.0
 
     def move(self, offset: Any) -> None:
         """Where the bodies are drawn, when the camera follows one of them."""
@@ -134,7 +128,7 @@ class Overlays:
         )  # fmt: skip
 
     def _draw_pressure(self, rows: Array) -> None:
-        rows, pressure = _pressure(rows)
+        rows, pressure = pressures(rows)
         most = float(pressure.max(initial=0.0))
         if self._follows_pressure and most and not 0.2 * self.most_pressure <= most <= self.most_pressure:
             self.most_pressure = round_up(most)
@@ -153,33 +147,3 @@ def check_kinds(show: Iterable[str]) -> set[str]:
     if unknown:
         raise InputError(f"show: there is no {', '.join(map(repr, unknown))}; there are {', '.join(KINDS)}")
     return wanted
-
-
-def _resultants(rows: Array) -> Array:
-    """Contacts as they are; elements of a foundation, too many to read, as one where their forces have their centre."""
-    elements = rows[:, ELEMENT] >= 0.0
-    found = [rows[~elements]]
-    for pair in np.unique(rows[elements][:, [GEOM1, GEOM2]], axis=0):
-        part = rows[elements & (rows[:, [GEOM1, GEOM2]] == pair).all(axis=1)]
-        one = part[:1].copy()
-        weight = np.linalg.norm(part[:, FORCE], axis=1)
-        one[0, FORCE] = part[:, FORCE].sum(axis=0)
-        one[0, PLACE] = np.average(part[:, PLACE], axis=0, weights=weight) if weight.any() else part[0, PLACE]
-        found.append(one)
-    return np.concatenate(found)
-
-
-def _pressure(rows: Array) -> tuple[Array, Array]:
-    """Rows of elements, and the pressure on them [Pa]."""
-    rows = rows[rows[:, ELEMENT] >= 0.0]
-    return rows, np.einsum("ni,ni->n", rows[:, NORMAL], rows[:, FORCE]) / rows[:, AREA]
-
-
-def _usual(values: list[float]) -> float:
-    """The largest but for a few; of those that are not 0."""
-    there = [value for value in values if value > 0.0]
-    return float(np.percentile(there, 90.0)) if there else 0.0
-
-
-def _longest(vectors: Array) -> float:
-    return float(np.linalg.norm(vectors, axis=1).max(initial=0.0))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pliant.viewer.moment import Moment
 from pliant.viewer.playback import Playback
 from pliant.viewer.scale import length_unit
+from pliant.viewer.simulation import Simulation
 
 if TYPE_CHECKING:
     from pliant.viewer.view import View
@@ -97,6 +98,8 @@ def status_html(view: View, moment: Moment, rate: float) -> str:
     """Time, pace, and the status of the step in words."""
     state = "paused" if view.paused else f"running, {rate:.2g} times real time"
     lines = [f"<b>t = {moment.time:.4f} s</b>, {state}"]
+    if isinstance(view.source, Simulation) and view.source.overlap:
+        lines.append(f'<span style="color:#b35900">{html.escape(view.source.overlap)}</span>')
     if view.trouble:
         lines.append(f'<span style="color:#c0392b">stopped: {html.escape(view.trouble)}</span>')
     elif moment.status is not None:

@@ -56,6 +56,11 @@ class Playback:
         return self._pairs
 
     @property
+    def touches(self) -> bool:
+        """Whether there is any contact to be seen."""
+        return len(self._rows) > 0
+
+    @property
     def title(self) -> str:
         """What was simulated."""
         return Path(str(self._run.parameters.get("model") or "A run of pliant")).name
@@ -65,7 +70,12 @@ class Playback:
         """How, in a line."""
         known = self._run.parameters
         step, solver = known.get("step"), str(known.get("solver", "")).partition("(")[0]
-        parts = [f"{self.times[-1] - self.times[0]:.4g} s", f"steps of {1e3 * step:g} ms" if step else "", solver]
+        parts = [
+            f"{self.times[-1] - self.times[0]:.4g} s",
+            f"steps of {1e3 * step:g} ms" if step else "",
+            solver,
+            "" if self._run.complete else self._run.ended,
+        ]
         return ", ".join(filter(None, parts))
 
     @property

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.viewer.bodies import Bodies, aim, place_of, place_of_all
+from pliant.viewer.bodies import Bodies, aim, place_of
 from pliant.viewer.moment import Moment
 from pliant.viewer.overlays import Overlays
 from pliant.viewer.playback import Playback
 from pliant.viewer.source import Source
+from pliant.viewer.survey import place_of_run
 
 
 class Scene:
@@ -20,10 +21,7 @@ class Scene:
     def __init__(self, server: Any, source: Source, *, show: Iterable[str], see_through: bool) -> None:
         self._server, self._source = server, source
         self.moment: Moment = source.look()
-        places = [place_of(source.model, source.shown)]
-        if isinstance(source, Playback):
-            places += [place_of(source.model, data) for _, data in source.survey()]
-        place = place_of_all(places)
+        place = place_of_run(source) if isinstance(source, Playback) else place_of(source.model, source.shown)
         aim(server, place)
         self.bodies = Bodies(server, source.model, see_through=see_through)
         self.overlays = Overlays(server, source.model, place.size, show=show)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ def open_server(host: str = HOST, port: int = PORT) -> Any:
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise InputError(f"port must be a whole number from 0 to 65535, got {port!r}")
     _check_host(host)
+    logging.getLogger("websockets.server").addFilter(_no_handshake)  # once: the same filter is not added again
     with contextlib.redirect_stdout(io.StringIO()):  # viser's own banner
         server = viser.ViserServer(host=host, port=port, label="pliant", verbose=False)
     # The button would ask a stranger's server for a public address.
@@ -31,6 +33,12 @@ def open_server(host: str = HOST, port: int = PORT) -> Any:
     server.gui.main_panel.dock_right()
     server.gui.main_panel.set_width(WIDTH)
     return server
+
+
+def _no_handshake(record: logging.LogRecord) -> bool:
+    """Whether to keep a record: one of a program that asks for something else than a page, such as `curl -I`, is a
+    traceback that is nobody's error."""
+    return record.getMessage() != "opening handshake failed"
 
 
 def close_server(server: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import logging
 import math
 from collections.abc import Mapping
 from time import perf_counter
@@ -23,16 +24,19 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_friction import PairFriction, sliding
 from pliant.systems.mujoco_laws import Laws, Substance, checked, model_materials, names
 from pliant.systems.mujoco_pulls import PullReader
+from pliant.systems.mujoco_start import overlap
 from pliant.systems.mujoco_stats import WORST, stats
 from pliant.viewer.history import Curves, History, Pair
 from pliant.viewer.moment import Moment, energy_of, pairs_of, place_bodies
 
+_log = logging.getLogger("pliant")
 EVERYTHING: Final = "geom:*"
 NOTHING: Final = np.zeros((0, len(COLUMNS)))
 
 
 class Simulation:
-    """model, data: what is stepped. shown: the same, with bodies placed where the step has led them."""
+    """model, data: what is stepped. shown: the same, with bodies placed where the step has led them. overlap: of bodies
+    at the start, in words."""
 
     def __init__(
         self,
@@ -165,6 +169,9 @@ class Simulation:
 
     def _forward(self) -> None:
         mj_forward(self.model, self.data, **self._how)
+        self.overlap = overlap(self.model, self.data)
+        if self.overlap:
+            _log.warning("%s", self.overlap)
 
     def _mixed(self, materials: Mapping[str, Substance]) -> PairFriction:
         return PairFriction(self.model, sliding(self.model, Laws(self.model, materials, self._compliance).friction))
