@@ -152,10 +152,6 @@ class Trajectory:
 
         return residuals(self, path=path)
 
-    def draw_pressure(self, path: Path, *, geom: str | None = None, time: float | None = None) -> None:
-        """`plot_pressure` into a file."""
-        self.plot_pressure(geom=geom, time=time, path=path)
-
     def _touches(self) -> tuple[Array, Array, list[str]]:
         names = self.parameters.get("geoms")
         if names is None:

@@ -140,15 +140,15 @@ def test_what_elements_cannot_touch_is_said():
 
 def test_maps_of_pressure(tmp_path):
     run = pressed('type="box" size=".1 .05 .1"', 0.1, pliant.Foundation(1e7, 0.01, elements=50, side="-z"), 2.0)
-    run.draw_pressure(tmp_path / "a.png")
-    run.draw_pressure(tmp_path / "b.svg", geom="it", time=0.5)
+    run.plot_pressure(path=tmp_path / "a.png")
+    run.plot_pressure(path=tmp_path / "b.svg", geom="it", time=0.5)
     assert (tmp_path / "a.png").stat().st_size > 5000 and (tmp_path / "b.svg").stat().st_size > 5000
     with pytest.raises(pliant.PliantError, match="geom 'no' has no pressure in this run; these have: it"):
-        run.draw_pressure(tmp_path / "c.png", geom="no")
+        run.plot_pressure(path=tmp_path / "c.png", geom="no")
     with pytest.raises(pliant.PliantError, match="no pressure at 99 s; the nearest time is 2 s"):
-        run.draw_pressure(tmp_path / "c.png", time=99.0)
+        run.plot_pressure(path=tmp_path / "c.png", time=99.0)
     with pytest.raises(pliant.PliantError, match=r"cannot write the picture .*c\.foo"):
-        run.draw_pressure(tmp_path / "c.foo")
+        run.plot_pressure(path=tmp_path / "c.foo")
 
 
 def test_pressure_after_a_step():

@@ -68,36 +68,21 @@ class Swing:
     @np.errstate(over="ignore", invalid="ignore")
     def _flow(self, data: Any, h: float) -> tuple[Array, Array] | None:
         """Where inertia alone leads within the step; None: it is too fast."""
-        model, _ = self._room(data)
+        model, aside = self._room(data)
         n = np.ceil(h * np.abs(data.cvel[:, :3]).max() / TURN)
         if not n <= MOST:
             return None
         q, v, dt = np.array(data.qpos), np.array(data.qvel), h / max(n, 1.0)
         for _ in range(int(max(n, 1.0))):
-            rates, slopes = [v], [self._slope(q, v)]
+            rates, slopes = [v], [_slope(model, aside, q, v)]
             for part in (0.5, 0.5, 1.0):
                 there = q.copy()
                 mujoco().mj_integratePos(model, there, rates[-1], part * dt)
                 rates.append(v + part * dt * slopes[-1])
-                slopes.append(self._slope(there, rates[-1]))
+                slopes.append(_slope(model, aside, there, rates[-1]))
             mujoco().mj_integratePos(model, q, np.average(rates, axis=0, weights=(1, 2, 2, 1)), dt)
             v = v + dt * np.average(slopes, axis=0, weights=(1, 2, 2, 1))
         return (q, v) if np.isfinite(v).all() else None
-
-    def _slope(self, q: Array, v: Array) -> Array:
-        """-inv(M) c."""
-        assert self._aside is not None
-        (model, d), mj = self._aside, mujoco()
-        d.qpos[:], d.qvel[:] = q, v
-        mj.mj_kinematics(model, d)
-        mj.mj_comPos(model, d)
-        mj.mj_makeM(model, d)
-        mj.mj_factorM(model, d)
-        mj.mj_comVel(model, d)
-        c, x = np.zeros(len(v)), np.zeros((1, len(v)))
-        mj.mj_rne(model, d, 0, c)
-        mj.mj_solveM(model, d, x, -c[None])
-        return x[0]
 
     def _room(self, data: Any) -> tuple[Any, Any]:
         if self._aside is None:
@@ -107,6 +92,21 @@ class Swing:
         _, d = self._aside
         d.mocap_pos[:], d.mocap_quat[:] = data.mocap_pos, data.mocap_quat
         return self._aside
+
+
+def _slope(model: Any, data: Any, q: Array, v: Array) -> Array:
+    """-inv(M) c, of a model without weight."""
+    mj = mujoco()
+    data.qpos[:], data.qvel[:] = q, v
+    mj.mj_kinematics(model, data)
+    mj.mj_comPos(model, data)
+    mj.mj_makeM(model, data)
+    mj.mj_factorM(model, data)
+    mj.mj_comVel(model, data)
+    c, x = np.zeros(len(v)), np.zeros((1, len(v)))
+    mj.mj_rne(model, data, 0, c)
+    mj.mj_solveM(model, data, x, -c[None])
+    return x[0]
 
 
 def _of_trees(model: Any) -> np.ndarray:
