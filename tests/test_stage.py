@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.errors import FileError
 from pliant.record import Record, read, write
-from pliant.scene import MODEL, NONE, SHAPES
+from pliant.scene import MODEL, NONE, SHAPES, Scene, shapes_of
 from pliant.stage import Stage
 from pliant.studies.foundation_cube import ROWS, START_Q, START_V, Cube
 from pliant.studies.four_bar import FourBar, start
@@ -208,3 +209,11 @@ def test_what_draw_may_return(drawing, says):
         return
     with pytest.raises(pliant.InputError, match=says):
         pliant.simulate(Odd(), [1.0, 0.0, 0.0], [0.0] * 3, duration=0.02, step=0.01)
+
+
+def test_shapes_of_one_name_in_a_file_are_refused():
+    """Found by random files: MuJoCo's own error came through."""
+    one = {"kind": "sphere", "name": "bob", "size": [0.1], "colour": [1.0] * 4, "at": [0.0] * 3 + [1.0] + [0.0] * 3}
+    with pytest.raises(FileError, match="same name"):
+        shapes_of(Scene("shapes", {"shapes": [one, one]}, {}, None), "x.run")
+    assert len(shapes_of(Scene("shapes", {"shapes": [one]}, {}, None), "x.run")) == 1

@@ -81,7 +81,10 @@ def shapes_of(scene: Scene, name: str) -> tuple[Shape, ...]:
         found = scene.header["shapes"]
         if not (isinstance(found, list) and 0 < len(found) <= MANY):
             raise ValueError("there are none, or too many")
-        return tuple(_shape(part) for part in found)
+        shapes = tuple(_shape(part) for part in found)
+        if len({shape.name for shape in shapes}) != len(shapes):
+            raise ValueError("two have the same name")
+        return shapes
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{name}: its shapes cannot be drawn: {error!r}") from error
 
