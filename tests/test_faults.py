@@ -21,6 +21,7 @@ import pytest
 import pliant
 from pliant import record, recording
 from pliant.cli import main
+from pliant.systems import mujoco_load
 from pliant.systems.mujoco_system import MujocoSystem
 from tests.support.mechanisms import Ball
 from tests.support.mixed_step import mixed
@@ -121,13 +122,14 @@ def test_ctrl_c_at_many_moments_leaves_a_run(scene, tmp_path):
         interrupted(scene, tmp_path / f"{seed}.run", seed)
 
 
+class Tidy:
+    """Gets a Ctrl-C while it is deleted, which Python drops."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_a_ctrl_c_that_python_drops_is_heard_at_the_next_step(monkeypatch):
-    """As one that comes while an object is being deleted."""
-
-    class Tidy:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
-
     class Deaf(Ball):
         def problem(self, time: float, *arguments: Any) -> pliant.StepProblem:
             if time > 0.095:
@@ -137,6 +139,21 @@ def test_a_ctrl_c_that_python_drops_is_heard_at_the_next_step(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)  # which pytest would tell of
     run = fall(None, system=Deaf())
     assert run.ended == "interrupted" and run.time[-1] == pytest.approx(0.11)
+
+
+def test_a_ctrl_c_that_python_drops_before_the_run_begins(scene, capsys, monkeypatch):
+    """As while the command imports what it needs."""
+    read = mujoco_load.read_model
+
+    def deaf(*arguments: Any, **options: Any) -> Any:
+        Tidy()
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)
+    monkeypatch.setattr(mujoco_load, "read_model", deaf)
+    assert main(["run", "scene.xml", "--duration", "0.1", "--out", "a.run"]) == 130
+    assert pliant.Trajectory.load("a.run").ended == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_while_the_last_samples_are_written(scene, capsys, monkeypatch):

@@ -2,6 +2,16 @@
 
 import sys
 
-from pliant.cli import main
+from pliant.interrupts import Interrupts
 
-sys.exit(main())
+
+def main() -> int:
+    """Run the command; returns its exit status."""
+    with Interrupts():  # from now on: the imports take a moment
+        from pliant.cli import main as command
+
+        return command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

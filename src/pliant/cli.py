@@ -17,6 +17,7 @@ from pliant.cli_replay import add_replay, run_replay
 from pliant.cli_run import STOPPED, add_run, run_model
 from pliant.cli_view import add_view, run_view
 from pliant.errors import PliantError
+from pliant.interrupts import Interrupts
 from pliant.studies import STUDIES
 
 PICTURE = "pliant-demo.png"
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return _run(given)
+        with Interrupts() as interrupts:  # also while a command imports what it needs
+            interrupts.check()
+            return _run(given)
     except KeyboardInterrupt:  # where a command has nothing of its own to say
         print(f"pliant {given.command}: stopped", file=sys.stderr)
         return STOPPED

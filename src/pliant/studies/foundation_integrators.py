@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import importlib.util
 import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant.inputs import Array
+from pliant.interrupts import known_listener
 from pliant.studies.foundation_cube import DURATION, Row
 from pliant.studies.foundation_motion import Motion, scale, start
 
@@ -72,8 +72,8 @@ def integrate(name: str, row: Row, tolerance: Tolerance, *, limit: float = np.in
 @contextlib.contextmanager
 def _interrupt_kept(motion: _Limited) -> Iterator[None]:
     """Ctrl-C when the integrator has come back: compiled ones lose an exception that is raised in dy/dt."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    listener = known_listener()
+    if listener is None:
         yield
         return
 
@@ -84,7 +84,7 @@ def _interrupt_kept(motion: _Limited) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, listener)
     if motion.interrupted:
         raise KeyboardInterrupt
 
