@@ -146,7 +146,8 @@ def solve_square(A: Array, x: Array) -> None:
 
     Indices without sign: those with one may count from the end, which is looked for at every access, one by one.
     """
-    a, n, one = flattened(A), np.uint64(x.size), np.uint64(1)
+    a, n = flattened(A), np.uint64(x.size)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     for k in range(n):
         top = k * n
         best, most = k, abs(a[top + k])
@@ -158,16 +159,24 @@ def solve_square(A: Array, x: Array) -> None:
             for j in range(k, n):
                 a[top + j], a[best * n + j] = a[best * n + j], a[top + j]
             x[k], x[best] = x[best], x[k]
-        known = x[k]
+        known, share = x[k], 1.0 / a[top + k]
         for i in range(k + one, n):
             row = i * n
-            f = a[row + k] / a[top + k]
+            f = a[row + k] * share
             for j in range(k + one, n):
                 a[row + j] -= f * a[top + j]
             x[i] -= f * known
     for up in range(n):
         last = n - one - up
-        s = x[last]
-        for j in range(last + one, n):
-            s -= a[last * n + j] * x[j]
-        x[last] = s / a[last * n + last]
+        s0 = s1 = s2 = s3 = 0.0
+        j, row = last + one, last * n
+        while j + three < n:
+            s0 += a[row + j] * x[j]
+            s1 += a[row + j + one] * x[j + one]
+            s2 += a[row + j + two] * x[j + two]
+            s3 += a[row + j + three] * x[j + three]
+            j += four
+        while j < n:
+            s0 += a[row + j] * x[j]
+            j += one
+        x[last] = (x[last] - ((s0 + s1) + (s2 + s3))) / a[row + last]

@@ -7,8 +7,10 @@ from pliant._intrinsics import cubes, flattened, folded, long_room, room
 from pliant.inputs import Array
 from pliant.solvers.dense import solve_square
 from pliant.solvers.linear import System
-from pliant.solvers.rows import MOBILITY, PROX, REACH, Rows
+from pliant.solvers.rows import FRICTION, MOBILITY, PROX, REACH, Rows
 from pliant.solvers.stages import LEAST
+
+BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes that was to stick, if it is not far off
 
 
 @kernel(inline=True)
@@ -37,8 +39,8 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
 
     A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
     """
-    h, m, B, C, k = rows.step, df.size, pieces.B, pieces.C, pieces.k
-    active, x, whole, n = long_room(m), pieces.push, pieces.flow, 0
+    B, C, k = pieces.B, pieces.C, pieces.k
+    active, x, n = long_room(df.size), pieces.push, 0
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):
@@ -48,32 +50,70 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
                     active[n], df[lo + i] = lo + i, 0.0
                     n += 1
                     break
-    D, row, a, width = folded(pieces.work, n, n), 0, flattened(A), np.uint64(m)  # without sign: see mobility.py
+    D, row = folded(pieces.work, n, n), 0
     for b in range(rows.block_ptr.size - 1):
-        lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        lo, size = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
         for i in range(size):
-            if row == n or active[row] != lo + i:
-                continue
-            x[row] = k[lo + i]
-            for j in range(width):
-                whole[j] = 0.0
-            for s in range(size):
-                c = C[q + i * size + s]
-                if c != 0.0:
-                    there, scale = np.uint64(lo + s) * width, c * h
-                    for j in range(width):
-                        whole[j] += scale * a[there + j]
-                    whole[lo + s] += c * LEAST * rows.law[lo + s, PROX]
-                    x[row] -= c * missed[lo + s]
-            for s in range(size):
-                whole[lo + s] += B[q + i * size + s]
-            known = 0.0
-            for j in range(width):
-                known += whole[j] * df[j]
-            x[row] -= known
-            for j in range(n):
-                D[row, j] = whole[active[j]]
-            row += 1
+            if row < n and active[row] == lo + i:
+                if n == df.size:
+                    x[row] = _fill_row(rows, pieces, A, b, i, missed, flattened(D), row * n)
+                else:
+                    x[row] = _fill_row(rows, pieces, A, b, i, missed, pieces.flow, 0)
+                    for j in range(df.size):
+                        x[row] -= pieces.flow[j] * df[j]
+                    for j in range(n):
+                        D[row, j] = pieces.flow[active[j]]
+                row += 1
     solve_square(D, x[:n])
     for i in range(n):
         df[active[i]] = x[i]
+
+
+@kernel(inline=True)
+def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, out: Array, start: int) -> float:
+    """Row i of block b of B + C (h A + E), to out[start:]; its right-hand side."""
+    lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+    a, width, there, first = flattened(A), np.uint64(missed.size), np.uint64(start), True  # without sign: see mobility.py
+    known = pieces.k[lo + i]
+    for s in range(size):
+        c = pieces.C[q + i * size + s]
+        if c != 0.0:
+            scale, at = c * rows.step, np.uint64(lo + s) * width
+            if first:
+                for j in range(width):
+                    out[there + j] = scale * a[at + j]
+            else:
+                for j in range(width):
+                    out[there + j] += scale * a[at + j]
+            known, first = known - c * missed[lo + s], False
+    if first:
+        for j in range(width):
+            out[there + j] = 0.0
+    for s in range(size):
+        out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * (
+            LEAST * rows.law[lo + s, PROX]
+        )
+    return known
+
+
+@kernel
+def onto_rims(rows: Rows, pieces: System, force: Array, moved: Array) -> bool:
+    """Friction back onto the rim of its cone, which a step leaves along a tangent where it slips, and across where it
+    sticks: then it will slip from a little beyond. moved: what that changes, (m,). Returns whether it changes any."""
+    found = False
+    for b in range(rows.block_ptr.size - 1):
+        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        size, slips, sticks = 0.0, False, False
+        for j in range(n):
+            moved[lo + j] = 0.0
+            if j > 0 and rows.law[lo + j, FRICTION] > 0.0:
+                size += (force[lo + j] / rows.law[lo + j, FRICTION]) ** 2
+                slips = slips or pieces.B[q + j * n] != 0.0
+                sticks = pieces.C[q + j * n + j] != 0.0
+        size, radius = np.sqrt(size), force[lo] if n > 0 else 0.0
+        if size > 0.0 and radius > 0.0 and (slips or (sticks and BEYOND * radius < size < FAR * radius)):
+            shrink, found = (radius if slips else BEYOND * radius) / size, True
+            for j in range(1, n):
+                moved[lo + j] = (shrink - 1.0) * force[lo + j]
+                force[lo + j] += moved[lo + j]
+    return found

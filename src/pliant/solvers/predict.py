@@ -40,7 +40,7 @@ OPENING = 0.5  # of the rate at which it would close, up to which a row counts a
 LESS, MORE = 0.2, 2.0  # of what would stop it alone
 # A contact slides if it does so at v by more than the first, of the largest change of a rate in the step, and by more
 # than the second of what it does at v0: one that sticks has moved on with the bodies, and its slip at v0 is not at v.
-SLIDING, STILL = 1e-8, 0.3
+SLIDING, STILL = 1e-8, 0.6
 RIM = 1.0 + 1e-6  # times the normal force, where friction starts that is to slide
 
 
@@ -69,7 +69,8 @@ def predict(island: Island, v0: Array, guess: Array, force: Array) -> None:
 def law_forces(rows: Rows, v0: Array, v: Array, free: Array, p: Array, force: Array) -> None:
     """p = G v + e, and forces near those of the laws there. free: (m,), p without constraint forces.
 
-    A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone.
+    A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone; not
+    one that is open and stays so at v.
     """
     law, h, changed = rows.law, rows.step, 0.0
     for i in range(force.size):
@@ -83,8 +84,9 @@ def law_forces(rows: Rows, v0: Array, v: Array, free: Array, p: Array, force: Ar
             g = law[i, START] - law[i, SLOPE] * p[i]
             if law[i, POWER] != 0.0:
                 g = power_force(law, h, i, power_rate(law, h, i, p[i]))[0]
-            closing = -(free[i] + max(law[i, VALUE], 0.0) / h)
-            if law[i, LOWER] == 0.0 and closing > 0.0 and p[i] < OPENING * closing and law[i, MOBILITY] > 0.0:
+            closing, stays_open = -(free[i] + max(law[i, VALUE], 0.0) / h), law[i, VALUE] > 0.0 and p[i] > 0.0
+            closes = closing > 0.0 and p[i] < OPENING * closing and not stays_open
+            if law[i, LOWER] == 0.0 and closes and law[i, MOBILITY] > 0.0:
                 alone = closing / (h * law[i, MOBILITY])
                 g = min(g, MORE * alone) if g > 0.0 else LESS * alone
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])

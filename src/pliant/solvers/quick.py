@@ -11,7 +11,7 @@ from pliant._intrinsics import folded, room
 from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
-from pliant.solvers.force_steps import cut, direction, make_pieces
+from pliant.solvers.force_steps import cut, direction, make_pieces, onto_rims
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
@@ -143,17 +143,18 @@ def _newton(
     there: the rows, cut as they are or otherwise. reach: the force that errors are compared with, if none is larger."""
     h, tally, m = rows.step, motion.tally, force.size
     free, p, r, df, dp = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
-    missed, residual, last = motion.per_row[7], np.inf, np.inf
+    missed, moved, residual, last = motion.per_row[7], motion.per_row[8], np.inf, np.inf
     multiply(A, h, force, missed)
     for i in range(m):
         missed[i] += free[i] - p[i]
     for k in range(begin, end):
         linearise_blocks(there, force, p, lift, pieces)
         if k > 0:  # k of the pieces is what the natural map gives, but for the sign
-            last, residual = residual, _largest(pieces.k) / max(reach, _largest(force))
+            worst = _largest(pieces.k)
             if k >= FIRST:
                 natural_map(rows, force, p, lift, r)
-                residual = _largest(r) / max(reach, _largest(force))
+                worst = _largest(r)
+            last, residual = residual, max(worst, _stopping(rows, missed)) / max(reach, _largest(force))
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
@@ -165,14 +166,18 @@ def _newton(
         tally[ITERATIONS] += 1
         step = 1.0
         if k > 0 and k % SEARCHED == 0 and residual > FAR:
+            for i in range(m):
+                p[i] += missed[i]
             multiply(A, h, df, dp)
             step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
         for i in range(m):
             force[i] += step * df[i]
-            missed[i] = 0.0
         multiply(A, h, force, p)
         for i in range(m):
             p[i] += free[i]
+        clear(missed)
+        if step == 1.0 and onto_rims(rows, pieces, force, moved):
+            multiply(A, h, moved, missed)
     return False
 
 
@@ -219,6 +224,16 @@ def _largest(x: Array) -> float:
         most = max(most, abs(x[i]))
         if np.isnan(x[i]):
             return np.nan
+    return most
+
+
+@kernel
+def _stopping(rows: Rows, rate: Array) -> float:
+    """The largest force that would stop one of these rates alone."""
+    most = 0.0
+    for i in range(rate.size):
+        if rate[i] != 0.0:
+            most = max(most, abs(rate[i]) / (rows.step * rows.law[i, MOBILITY]))
     return most
 
 
