@@ -30,14 +30,12 @@ def solve_apart(
         tally[k] = 0.0
     if force.size == 0:
         return True
-    one, count = is_one_tree(inertia.parent, flat.jac_ptr), 1
-    velocity_island = row_island = v_ptr = velocities = r_ptr = rows = np.zeros(0, np.int64)
-    if not one:
-        velocity_island, row_island, count = find_islands(flat)
-        v_ptr, velocities = members(velocity_island, count)
-        r_ptr, rows = members(row_island, count)
-        one = count == 1 and 2 * velocities.size > velocity.size
-    if one:
+    if is_one_tree(inertia.parent, flat.jac_ptr):
+        return _solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
+    velocity_island, row_island, count = find_islands(flat)
+    v_ptr, velocities = members(velocity_island, count)
+    r_ptr, rows = members(row_island, count)
+    if count == 1 and 2 * velocities.size > velocity.size:
         return _solve_one(flat, inertia, push, guess, lift, goal, force, velocity, tally)
     local, some = np.empty(velocity.size, np.int64), np.zeros(3)
     for k in range(count):

@@ -46,7 +46,7 @@ SEARCHED = 3  # steps of which one is searched along: near the answer whole ones
 FAR = 1e-4  # a residual below which none is
 NEARLY = 1e-10  # a residual below which steps go on only while they gain
 GAINING = 0.3  # of the residual before, of which they must leave less
-SHARP, CONTRAST = 1e-11, 1e3  # a residual that is small enough where no force is so much larger than what it changes
+SHARP, CONTRAST = 1e-10, 1e3  # a residual that is small enough where no force is so much larger than what it changes
 POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
 FEW, ALL = 6, 64  # blocks, and pieces that all are tried
@@ -176,7 +176,7 @@ def _newton(
         for i in range(m):
             p[i] += free[i]
         clear(missed)
-        if step == 1.0 and onto_rims(rows, pieces, force, moved):
+        if step == 1.0 and k < FIRST and onto_rims(rows, pieces, force, moved):
             multiply(A, h, moved, missed)
     return False
 

@@ -249,7 +249,8 @@ def from_force(inertia: Inertia, f: Array, x: Array) -> None:
 def free_gain(inertia: Inertia, step: float, force: Array) -> Array:
     """h inv(M) f, accurate also where M is ill-conditioned: h f, rounded, would be too coarse."""
     nv = force.size
-    impulse, tail = np.empty(nv), np.empty(nv)
+    work = np.empty((2, nv))
+    impulse, tail = work[0], work[1]
     for j in range(nv):
         impulse[j], tail[j] = two_product(step, force[j])
     return velocity_gain(inertia, impulse, tail)
@@ -258,8 +259,9 @@ def free_gain(inertia: Inertia, step: float, force: Array) -> Array:
 @kernel
 def velocity_gain(inertia: Inertia, impulse: Array, tail: Array) -> Array:
     """inv(M) (impulse + tail), refined once, the residual in twofold precision."""
-    nv = impulse.size
-    x, v, miss = np.empty(nv), np.empty(nv), np.empty(nv)
+    nv, v = impulse.size, np.empty(impulse.size)
+    work = np.empty((2, nv))
+    x, miss = work[0], work[1]
     from_force(inertia, impulse, x)
     to_velocity(inertia, x, v)
     for j in range(nv):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs
+from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
@@ -75,7 +75,7 @@ def solve_at(
     if fixed.servos:
         extra = servos_at(fixed, table, base, h, f)
     else:
-        extra = Extra(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, EXTRA_COLUMNS)))
+        extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
         h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, numbers(table, site.TALLY)

@@ -177,11 +177,12 @@ def make_part(
     for i in range(m + k):
         n += chosen[i]
     jac_ptr, jac_idx, jac_val = _jacobian(v0.size, efc, touch, extra, chosen, n)
-    kind = np.zeros(n, np.int64)
-    value, offset, K, B = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    exponent, dissipation = np.ones(n), np.zeros(n)
-    lower, upper, mu = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
-    block_ptr = np.zeros(n + 1, np.int64)
+    numbers, wholes = np.zeros((10, n)), np.zeros((2, n), np.int64)  # few arrays: each costs as much as ten rows
+    kind, none, block_ptr = wholes[0], wholes[1], np.zeros(n + 1, np.int64)
+    value, offset, K, B, exponent = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    dissipation, lower, upper, mu, curvature = numbers[5], numbers[6], numbers[7], numbers[8], numbers[9]
+    for i in range(n):
+        exponent[i], lower[i], upper[i] = 1.0, -np.inf, np.inf
     blocks, r, i = 0, 0, 0  # row r of the part is row i of MuJoCo's
     while i < m:
         t = efc.type[i]
@@ -224,10 +225,9 @@ def make_part(
             mu[i] = 0.0  # nothing that friction could hold
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             offset[i] += jac_val[e] * shift[jac_idx[e]]
-    none = np.zeros(n, np.int64)
     return Flat(
-        h, mass_ptr, mass_idx, mass_val, v0.copy(), f, jac_ptr, jac_idx, jac_val, block_ptr[: blocks + 1],
-        kind, value, offset, K, B, exponent, dissipation, lower, upper, mu, np.zeros(n), none, none,
+        h, mass_ptr, mass_idx, mass_val, v0, f, jac_ptr, jac_idx, jac_val, block_ptr[: blocks + 1],
+        kind, value, offset, K, B, exponent, dissipation, lower, upper, mu, curvature, none, none,
     )  # fmt: skip
 
 

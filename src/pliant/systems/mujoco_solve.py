@@ -142,7 +142,8 @@ def _near(h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, pus
     """1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
     without what it gains without constraints, and the guess. (m,)"""
     near, i = np.ones(m, np.int64), 0
-    start, without, end = np.empty(v0.size), np.empty(v0.size), np.empty(v0.size)
+    work = np.empty((3, v0.size))
+    start, without, end = work[0], work[1], work[2]
     for j in range(v0.size):
         start[j], end[j] = v0[j] + shift[j], guess[j] + shift[j]
         without[j] = start[j] + push[j]
