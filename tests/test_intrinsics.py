@@ -19,6 +19,7 @@ from pliant._intrinsics import (
     octets,
     product_error,
     room,
+    subtract_eight,
 )
 from pliant.inputs import Array, Ints
 
@@ -100,3 +101,19 @@ def test_views_have_other_shapes():
 def test_rooms_are_apart_and_given_back(n):
     for _ in range(200):  # a megabyte each time, were it kept
         assert worked(n) == sum(i * i for i in range(n))
+
+
+@kernel
+def subtracted(x: Array, to: int, of: int, factor: float) -> None:
+    subtract_eight(x, to, of, factor)
+
+
+@pytest.mark.parametrize("of", [0, 3, 8, 11, 30])
+def test_eight_at_a_time(of):
+    """Also where the two overlap: all are read before one is written."""
+    rng = np.random.default_rng(of)
+    x = rng.standard_normal(40)
+    y = x.copy()
+    subtracted(x, 11, of, 0.7)
+    plain.subtract_eight(y, 11, of, 0.7)
+    np.testing.assert_array_equal(x, y)

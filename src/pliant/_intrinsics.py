@@ -7,6 +7,7 @@ import ctypes
 from typing import Any, Final
 
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 from numba.np.arrayobj import make_array, populate_array
@@ -105,6 +106,12 @@ def long_room(count: int) -> np.ndarray:
     return np.empty(count, np.int64)
 
 
+def subtract_eight(array: np.ndarray, to: int, of: int, factor: float) -> None:
+    """array[to + j] -= factor array[of + j] for eight j; compiled, in vector registers, whatever the two have in common:
+    a loop would look at that each time it begins."""
+    array[to : to + 8] -= factor * array[of : of + 8]
+
+
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
     """An array of that kind where data points, to which nobody counts references."""
     array = make_array(kind)(context, builder)
@@ -167,6 +174,20 @@ def _folds(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return _array(context, builder, signature.return_type, array.data, shape or [array.nitems])
 
 
+def _subtracts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    eight = ir.VectorType(ir.DoubleType(), 8)
+    to, of = (
+        builder.bitcast(builder.gep(array.data, [at]), eight.as_pointer())
+        for at in _words(context, builder, signature.args[1:3], arguments[1:3])
+    )
+    first, unset = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8), ir.Constant(eight, ir.Undefined)
+    factor = builder.insert_element(unset, arguments[3], ir.Constant(ir.IntType(32), 0))
+    product = builder.fmul(builder.shuffle_vector(factor, unset, first), builder.load(of, align=8))
+    builder.store(builder.fsub(builder.load(to, align=8), product), to, align=8)
+    return context.get_dummy_value()
+
+
 _give_address(floats, types.float64)
 _give_address(ints, types.int32)
 _give_address(longs, types.int64)
@@ -183,4 +204,13 @@ _give_twin(
     types.Array,
     types.Integer,
     types.Integer,
+)
+_give_twin(
+    subtract_eight,
+    lambda array, to, of, factor: types.none,
+    _subtracts,
+    types.Array,
+    types.Integer,
+    types.Integer,
+    types.Float,
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.inputs import Array
-from pliant.solvers.dense import dense_factor, dense_solve, dense_solve_transposed
+from pliant.solvers.dense import dense_factor, dense_solve, dense_solve_transposed, solve_rows, wide
 from tests.support.block_systems import sized
 
 
@@ -106,3 +106,29 @@ def test_the_least_pivot_tells_how_near_singular():
     A = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-10]])
     assert 1e-11 < Factored(A).least < 1e-9
     assert Factored(np.ones((2, 2))).failed == 1
+
+
+def by_rows(A: Array, b: Array) -> Array:
+    n, x = len(A), np.zeros(len(A))
+    whole = np.zeros((n, wide(n)))
+    whole[:, :n], whole[:, n] = A, b
+    solve_rows(whole, x)
+    return x
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 7, 8, 9, 15, 16, 30, 64])
+def test_small_systems_are_solved_by_rows(n):
+    rng = np.random.default_rng(n)
+    A, b = rng.standard_normal((n, n)), rng.standard_normal(n)
+    if n > 1:
+        A[0, 0] = 0.0
+    x = by_rows(A, b)
+    assert np.abs(A @ x - b).max(initial=0.0) <= 1e-9 * np.abs(x).max(initial=1.0)
+
+
+def test_small_systems_that_have_no_solution_come_to_an_end():
+    for worst in (0.0, np.nan, np.inf):
+        A = np.eye(9)
+        A[4:] = worst
+        with np.errstate(all="ignore"):
+            assert not np.all(np.isfinite(by_rows(A, np.ones(9))))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from pliant.flat import TANGENT
-from pliant.solvers.force_steps import BEYOND, FAR, direction, onto_rims
+from pliant.solvers.dense import wide
+from pliant.solvers.force_steps import BEYOND, FAR, LEAST, direction, onto_rims
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility
 from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.rows import FRICTION, LAW_COLUMNS, PROX, Rows, bare, fill_rows
-from pliant.solvers.stages import LEAST
 from pliant.solvers.whiten import factor_inertia
 from tests.support.mixed_step import mixed
 
@@ -36,7 +36,7 @@ class Made:
         squares = int(self.rows.square_ptr[-1])
         sizes: dict[str, Any] = {"B": squares, "C": squares, "H": 9, "k": m, "push": m, "flow": m, "values": 9}
         room = {name: np.zeros(size) for name, size in sizes.items()}
-        self.pieces = System(**room, work=np.zeros(m * m), small=np.zeros((1, 3, 3)))
+        self.pieces = System(**room, work=np.zeros(m * wide(m)), small=np.zeros((1, 3, 3)))
         self.rng = np.random.default_rng(seed)
         self.force, self.rate = 10.0 * self.rng.normal(size=m), self.rng.normal(size=m)
 

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sparse
 
 from pliant.solvers import mobility, whiten
-from pliant.solvers.dense import solve_square
 
 
 def tree(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -62,16 +61,3 @@ def test_mobility_is_that_of_dense_algebra(n, make):
     x, y = rng.standard_normal(12), np.zeros(12)
     mobility.multiply(A, 0.1, x, y)
     np.testing.assert_allclose(y, 0.1 * A @ x, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 30])
-def test_square_systems_are_solved_with_pivots(n):
-    rng = np.random.default_rng(n)
-    A = rng.standard_normal((n, n))
-    if n > 1:
-        A[0, 0] = 0.0
-    b = rng.standard_normal(n)
-    x = b.copy()
-    solve_square(A.copy(), x)
-    np.testing.assert_allclose(A @ x, b, rtol=1e-9, atol=1e-9)
-    solve_square(np.zeros((0, 0)), np.zeros(0))

@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import flattened
+from pliant._intrinsics import flattened, subtract_eight
 from pliant.inputs import Array, Ints
 from pliant.solvers.loops import dot, subtract
 
 PANEL: Final = 32  # columns eliminated before the rest is updated: it passes through the cache that much less often
+THRESHOLD: Final = 0.1  # of the largest below it: a pivot that will do
 TILE: Final = 256  # columns of the rest updated at a time: their rows of U stay in the cache
 
 
@@ -140,36 +141,45 @@ def dense_solve_transposed(a: Array, exchange: Ints, row_scale: Array, col_scale
         x[i] *= row_scale[i]
 
 
-@kernel
-def solve_square(A: Array, x: Array) -> None:
-    """x := inv(A) x for a small square A, both overwritten; partial pivoting.
+@kernel(inline=True)
+def wide(n: int) -> int:
+    """Columns of n unknowns and a right-hand side, in whole vector registers."""
+    return (n + 8) // 8 * 8
 
-    Indices without sign: those with one may count from the end, which is looked for at every access, one by one.
+
+@kernel
+def solve_rows(A: Array, x: Array) -> None:
+    """x := inv(A[:, :n]) A[:, n] for a small A, (n, wide(n)), which is overwritten; its other columns are finite.
+
+    Rows change places where a pivot is less than THRESHOLD of what lies below it. What is eliminated is not written,
+    and what it has become is not read. Indices without sign: see mobility.py.
     """
-    a, n = flattened(A), np.uint64(x.size)
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    a, n, w = flattened(A), np.uint64(A.shape[0]), np.uint64(A.shape[1])
+    one, two, three, four, eight = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(8)
     for k in range(n):
-        top = k * n
-        best, most = k, abs(a[top + k])
-        for i in range(k + one, n):
-            size = abs(a[i * n + k])
-            if size > most:
-                best, most = i, size
-        if best != k:
-            for j in range(k, n):
-                a[top + j], a[best * n + j] = a[best * n + j], a[top + j]
-            x[k], x[best] = x[best], x[k]
-        known, share = x[k], 1.0 / a[top + k]
-        for i in range(k + one, n):
-            row = i * n
+        top, begin = k * w, k // eight * eight
+        _exchange(a, n, w, k)
+        share, i = 1.0 / a[top + k], k + one
+        while i + three < n:
+            r0 = i * w
+            r1, r2, r3 = r0 + w, r0 + two * w, r0 + three * w
+            f0, f1, f2, f3 = a[r0 + k] * share, a[r1 + k] * share, a[r2 + k] * share, a[r3 + k] * share
+            for j in range(begin, w, eight):
+                subtract_eight(a, r0 + j, top + j, f0)
+                subtract_eight(a, r1 + j, top + j, f1)
+                subtract_eight(a, r2 + j, top + j, f2)
+                subtract_eight(a, r3 + j, top + j, f3)
+            i += four
+        while i < n:
+            row = i * w
             f = a[row + k] * share
-            for j in range(k + one, n):
-                a[row + j] -= f * a[top + j]
-            x[i] -= f * known
+            for j in range(begin, w, eight):
+                subtract_eight(a, row + j, top + j, f)
+            i += one
     for up in range(n):
         last = n - one - up
         s0 = s1 = s2 = s3 = 0.0
-        j, row = last + one, last * n
+        j, row = last + one, last * w
         while j + three < n:
             s0 += a[row + j] * x[j]
             s1 += a[row + j + one] * x[j + one]
@@ -179,4 +189,28 @@ def solve_square(A: Array, x: Array) -> None:
         while j < n:
             s0 += a[row + j] * x[j]
             j += one
-        x[last] = (x[last] - ((s0 + s1) + (s2 + s3))) / a[row + last]
+        x[last] = (a[row + n] - ((s0 + s1) + (s2 + s3))) / a[row + last]
+
+
+@kernel(inline=True)
+def _exchange(a: Array, n: int, w: int, k: int) -> None:
+    """Bring a pivot that will do to row k."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    m0 = m1 = m2 = m3 = 0.0
+    i = k + one
+    while i + three < n:
+        at = i * w + k
+        m0, m1 = max(m0, abs(a[at])), max(m1, abs(a[at + w]))
+        m2, m3 = max(m2, abs(a[at + two * w])), max(m3, abs(a[at + three * w]))
+        i += four
+    while i < n:
+        m0 = max(m0, abs(a[i * w + k]))
+        i += one
+    most, here = max(max(m0, m1), max(m2, m3)), k * w
+    if abs(a[here + k]) < THRESHOLD * most:
+        i = k + one
+        while i + one < n and abs(a[i * w + k]) != most:
+            i += one
+        there = i * w
+        for j in range(w):
+            a[here + j], a[there + j] = a[there + j], a[here + j]

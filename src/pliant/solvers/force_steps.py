@@ -5,11 +5,13 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import cubes, flattened, folded, long_room, room
 from pliant.inputs import Array
-from pliant.solvers.dense import solve_square
+from pliant.solvers.dense import solve_rows, wide
 from pliant.solvers.linear import System
 from pliant.solvers.rows import FRICTION, MOBILITY, PROX, REACH, Rows
-from pliant.solvers.stages import LEAST
 
+# Least compliance of a row, relative to h a. Less than that of sparse factors, which lose more digits: what creeps
+# turns by it in a step.
+LEAST = 1e-9
 BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes that was to stick, if it is not far off
 
 
@@ -17,7 +19,7 @@ BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes tha
 def make_pieces(rows: Rows) -> System:
     """On the caller's stack."""
     m, squares, none = rows.law.shape[0], rows.square_ptr[-1], room(9)
-    return System(room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * m), cubes(none))
+    return System(room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * wide(m)), cubes(none))
 
 
 @kernel
@@ -50,21 +52,25 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
                     active[n], df[lo + i] = lo + i, 0.0
                     n += 1
                     break
-    D, row = folded(pieces.work, n, n), 0
+    w, row = wide(n), 0
+    D = folded(pieces.work, n, w)
     for b in range(rows.block_ptr.size - 1):
         lo, size = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
         for i in range(size):
             if row < n and active[row] == lo + i:
+                for j in range(n, w):
+                    D[row, j] = 0.0
                 if n == df.size:
-                    x[row] = _fill_row(rows, pieces, A, b, i, missed, flattened(D), row * n)
+                    D[row, n] = _fill_row(rows, pieces, A, b, i, missed, flattened(D), row * w)
                 else:
-                    x[row] = _fill_row(rows, pieces, A, b, i, missed, pieces.flow, 0)
+                    known = _fill_row(rows, pieces, A, b, i, missed, pieces.flow, 0)
                     for j in range(df.size):
-                        x[row] -= pieces.flow[j] * df[j]
+                        known -= pieces.flow[j] * df[j]
                     for j in range(n):
                         D[row, j] = pieces.flow[active[j]]
+                    D[row, n] = known
                 row += 1
-    solve_square(D, x[:n])
+    solve_rows(D, x)
     for i in range(n):
         df[active[i]] = x[i]
 

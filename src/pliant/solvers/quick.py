@@ -154,13 +154,16 @@ def _newton(
             if k >= FIRST:
                 natural_map(rows, force, p, lift, r)
                 worst = _largest(r)
-            last, residual = residual, max(worst, _stopping(rows, missed)) / max(reach, _largest(force))
+            scale, gap = max(reach, _largest(force)), _stopping(rows, missed)
+            last, residual = residual, max(worst, gap) / scale
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
             stalls = last < tally[TOLERANCE] and residual > GAINING * last
             if stalls or (not residual > SHARP and not residual > _enough(rows, free, force)):
                 return True
+            if gap > worst and worst <= SHARP * scale:  # else slow slips turn on and on, for nothing
+                clear(pieces.k)
         direction(rows, pieces, A, missed, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
