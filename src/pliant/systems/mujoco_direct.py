@@ -40,7 +40,7 @@ from pliant.systems.mujoco_native import (
 )
 from pliant.systems.mujoco_servos import write_servos
 from pliant.systems.mujoco_site import Fixed, mass_at, numbers, vectors, wholes
-from pliant.systems.mujoco_swing import kicks, own_force
+from pliant.systems.mujoco_swing import kicks, moves, own_force
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
@@ -87,7 +87,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
-    if table[2 * site.DOFS + 1] > 0 and _swings(fixed, table, data):
+    if _swings(fixed, table, data):
         return UNUSUAL
     found = _find(fixed, table, data, lift, goal, whole)
     if found < SOLVED:
@@ -107,6 +107,8 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
 def _swings(fixed: Fixed, table: Ints, data: int) -> bool:
     """Whether `Swing` must follow."""
     dofs, c, x = wholes(table, site.DOFS), numbers(table, site.PUSH), numbers(table, site.AVERAGE)
+    if not moves(fixed.step, dofs, numbers(table, site.QVEL)):
+        return False
     own_force(
         dofs,
         numbers(table, site.HEAVY),

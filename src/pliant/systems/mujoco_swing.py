@@ -20,6 +20,7 @@ from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_rows import Mass
 
+LITTLE = 1e-5  # radians, or metres, of all joints together in a step: what moves less kicks nothing
 KICK = 0.02  # of the energy of motion, twice what a step may add
 TURN = 0.1  # radians of a short step
 MOST = 60  # short steps; what is faster than they can follow keeps its velocities
@@ -46,7 +47,7 @@ class Swing:
     def follow(self, data: Any, h: float, mass: Mass, push: Array, shift: Array) -> bool:
         """Add to push and shift, (nv,), where it is needed; False: it is not."""
         self.taken[:] = 0.0
-        if not self._own.any():
+        if not moves(h, self.arrays[0], data.qvel):
             return False
         c, x = np.zeros(len(push)), np.zeros((1, len(push)))
         own_force(*self.arrays, data.cdof, data.subtree_com, data.qfrc_bias, c)
@@ -116,6 +117,15 @@ def _of_trees(model: Any) -> np.ndarray:
     size = np.bincount(model.dof_treeid)[model.dof_treeid]
     free = model.jnt_type[model.dof_jntid] == mujoco().mjtJoint.mjJNT_FREE
     return (size > 1) & ~(free & (size == 6) & (model.dof_armature == 0.0))
+
+
+@kernel
+def moves(h: float, dofs: Ints, v: Array) -> bool:
+    """Whether these velocities are worth a look at what they kick."""
+    way = 0.0
+    for j in dofs:
+        way += h * abs(v[j])
+    return way > LITTLE
 
 
 @kernel
