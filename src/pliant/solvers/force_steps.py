@@ -79,7 +79,12 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
 def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, out: Array, start: int) -> float:
     """Row i of block b of B + C (h A + E), to out[start:]; its right-hand side."""
     lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-    a, width, there, first = flattened(A), np.uint64(missed.size), np.uint64(start), True  # without sign: see mobility.py
+    a, width, there, first = (
+        flattened(A),
+        np.uint64(missed.size),
+        np.uint64(start),
+        True,
+    )  # without sign: see mobility.py
     known = pieces.k[lo + i]
     for s in range(size):
         c = pieces.C[q + i * size + s]

@@ -38,9 +38,10 @@ from pliant.solvers.whiten import Inertia
 
 OPENING = 0.5  # of the rate at which it would close, up to which a row counts as closed
 LESS, MORE = 0.2, 2.0  # of what would stop it alone
-# A contact slides if it does so at v by more than the first, of the largest change of a rate in the step, and by more
-# than the second of what it does at v0: one that sticks has moved on with the bodies, and its slip at v0 is not at v.
-SLIDING, STILL = 1e-8, 0.6
+# A contact slides if it does so at v and at v0 by more than the first, of the largest change of a rate in the step, and
+# the second, of the fastest slip, and at v by more than the third of what it does at v0: one that sticks has moved on
+# with the bodies, and its slip at v0 is not at v.
+SLIDING, SLOW, STILL = 1e-8, 0.01, 0.2
 RIM = 1.0 + 1e-6  # times the normal force, where friction starts that is to slide
 
 
@@ -72,12 +73,13 @@ def law_forces(rows: Rows, v0: Array, v: Array, free: Array, p: Array, force: Ar
     A row that would close without force, and hardly opens at v, is taken to push with about what stops it alone; not
     one that is open and stays so at v.
     """
-    law, h, changed = rows.law, rows.step, 0.0
+    law, h, changed, fastest = rows.law, rows.step, 0.0, 0.0
     for i in range(force.size):
         force[i], p[i] = 0.0, law[i, OFFSET]
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
             p[i] += rows.jac_val[e] * v[rows.jac_idx[e]]
         changed = max(changed, abs(free[i] - p[i]))
+        fastest = max(fastest, law[i, FRICTION] * abs(p[i] + law[i, BIAS]))
     for b in range(rows.block_ptr.size - 1):
         i = rows.block_ptr[b]
         if i < rows.block_ptr[b + 1]:
@@ -91,7 +93,7 @@ def law_forces(rows: Rows, v0: Array, v: Array, free: Array, p: Array, force: Ar
                 g = min(g, MORE * alone) if g > 0.0 else LESS * alone
             force[i] = clip(g, law[i, LOWER], law[i, UPPER])
             if i + 1 < rows.block_ptr[b + 1] and force[i] > 0.0:
-                _rub(rows, b, v0, p, SLIDING * changed, force)
+                _rub(rows, b, v0, p, max(SLIDING * changed, SLOW * fastest), force)
 
 
 @kernel
@@ -107,7 +109,7 @@ def _rub(rows: Rows, b: int, v0: Array, p: Array, least: float, force: Array) ->
         now += square * w * w
         before += square * old * old
         along += square * w * old
-    if now > least * least and along > STILL * before:
+    if min(now, before) > least * least and along > STILL * before:
         S, miss = linearise(law, h, lo, force[lo], p[lo])
         radius = max(force[lo], force[lo] - miss / (1.0 + h * law[lo, MOBILITY] * S))
         for i in range(lo + 1, hi):
