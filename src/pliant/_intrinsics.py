@@ -106,9 +106,9 @@ def long_room(count: int) -> np.ndarray:
     return np.empty(count, np.int64)
 
 
-def subtract_eight(array: np.ndarray, to: int, of: int, factor: float) -> None:
-    """array[to + j] -= factor array[of + j] for eight j; compiled, in vector registers, whatever the two have in common:
-    a loop would look at that each time it begins."""
+def subtract_eight(array: np.ndarray, to: int | np.uint64, of: int | np.uint64, factor: float) -> None:
+    """array[to + j] -= factor array[of + j] for eight j; compiled, in vector registers. A loop would ask each time
+    it begins whether the two overlap."""
     array[to : to + 8] -= factor * array[of : of + 8]
 
 

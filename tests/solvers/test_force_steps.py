@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Made:
     def blocks(self, entries: np.ndarray) -> np.ndarray:
         """(m, m) from the squares of the blocks."""
         whole, ptr, square = np.zeros_like(self.A), self.rows.block_ptr, self.rows.square_ptr
-        for b, (lo, hi) in enumerate(zip(ptr, ptr[1:], strict=False)):
+        for b, (lo, hi) in enumerate(itertools.pairwise(ptr)):
             whole[lo:hi, lo:hi] = entries[square[b] : square[b + 1]].reshape(hi - lo, hi - lo)
         return whole
 
@@ -72,7 +73,7 @@ def test_friction_goes_onto_the_rim(seed):
     some = onto_rims(made.rows, made.pieces, after, moved)
     np.testing.assert_array_equal(after, before + moved)
     expected = np.zeros(len(after))
-    for lo, hi in zip(made.rows.block_ptr, made.rows.block_ptr[1:], strict=False):
+    for lo, hi in itertools.pairwise(made.rows.block_ptr):
         rub = [i for i in range(lo + 1, hi) if law[i, FRICTION] > 0.0]
         size = np.linalg.norm(before[rub] / law[rub, FRICTION])
         if not rub or before[lo] <= 0.0:

@@ -179,21 +179,21 @@ def solve_rows(A: Array, x: Array) -> None:
     for up in range(n):
         last = n - one - up
         s0 = s1 = s2 = s3 = 0.0
-        j, row = last + one, last * w
-        while j + three < n:
-            s0 += a[row + j] * x[j]
-            s1 += a[row + j + one] * x[j + one]
-            s2 += a[row + j + two] * x[j + two]
-            s3 += a[row + j + three] * x[j + three]
-            j += four
-        while j < n:
-            s0 += a[row + j] * x[j]
-            j += one
+        c, row = last + one, last * w
+        while c + three < n:
+            s0 += a[row + c] * x[c]
+            s1 += a[row + c + one] * x[c + one]
+            s2 += a[row + c + two] * x[c + two]
+            s3 += a[row + c + three] * x[c + three]
+            c += four
+        while c < n:
+            s0 += a[row + c] * x[c]
+            c += one
         x[last] = (a[row + n] - ((s0 + s1) + (s2 + s3))) / a[row + last]
 
 
 @kernel(inline=True)
-def _exchange(a: Array, n: int, w: int, k: int) -> None:
+def _exchange(a: Array, n: np.uint64, w: np.uint64, k: int | np.uint64) -> None:
     """Bring a pivot that will do to row k."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     m0 = m1 = m2 = m3 = 0.0
