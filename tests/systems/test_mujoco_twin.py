@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.systems.mujoco_twin import Twin
 from tests.support.models import SHAKES, ZOO, body, build, everything, shake, start
 
 
@@ -141,6 +142,41 @@ def test_an_edit_counts_from_the_next_step_on(edit):
         assert len(data.efc_force) != len(plain.efc_force)
     else:
         assert not np.array_equal(data.qpos, plain.qpos)
+
+
+BLOCK = """
+<mujoco>
+  <asset><mesh name="block" vertex="{corners}"/></asset>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body pos="0 0 0.1"><freejoint/><geom type="mesh" mesh="block"/></body>
+  </worldbody>
+</mujoco>"""
+
+
+def meshes(many: int) -> Any:
+    """A block of 0.2 m with so many further vertices inside, which belong to no face."""
+    corners = np.array(np.meshgrid(*[(-0.1, 0.1)] * 3)).reshape(3, -1).T
+    inside = np.random.default_rng(0).uniform(-0.05, 0.05, (many, 3))
+    vertices = " ".join(f"{x:.6g}" for x in np.concatenate([corners, inside]).ravel())
+    return mujoco.MjModel.from_xml_string(BLOCK.format(corners=vertices))
+
+
+def test_an_edit_of_a_mesh_counts_from_the_next_step_on():
+    model = meshes(0)
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 500)
+    assert data.qpos[2] == pytest.approx(0.1, abs=1e-6)
+    model.mesh_vert[:, 2] *= 1.5
+    pliant.mj_step(model, data, 500)
+    assert data.qpos[2] == pytest.approx(0.15, abs=1e-6)
+
+
+def test_meshes_are_not_compared_in_every_step():
+    """Those of a robot are megabytes, and to compare them took longer than its step."""
+    small, large = (Twin(meshes(many)) for many in (0, 20_000))
+    assert large.model.mesh_vert.nbytes > 200_000
+    assert large.pairs[:, 2].sum() < small.pairs[:, 2].sum() + 10_000
 
 
 def test_an_edit_that_is_taken_back_is_taken_back():

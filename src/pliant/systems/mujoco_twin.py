@@ -2,7 +2,7 @@
 
 The user's model is left alone: what a step needs otherwise is set on a copy of it, which has the same sizes, so that
 MuJoCo's functions take it together with the user's data. Before every step the memory of the two is compared; whatever
-the user has written since is copied over.
+the user has written since is copied over. Meshes, which can be megabytes, the copy reads where the user's model has them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pliant.systems.mujoco_layout import struct
 
 # Looks of things, which no step reads and which may be large.
 LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
+SHAPES: Final = ("mesh_", "bvh_", "oct_")  # which MuJoCo's functions only read
 PADDING: Final = 1 << 16  # bytes between arrays over which a stretch goes on; small looks are compared as well
 
 
@@ -33,11 +34,13 @@ class Span(NamedTuple):
 
 
 class Twin:
-    """model: the copy. It holds no reference to the user's model, only the addresses of its arrays."""
+    """model: the copy. It holds no reference to the user's model, only the addresses of its arrays: it is not for use
+    when that is gone."""
 
     def __init__(self, model: Any) -> None:
         self.model = copy.copy(model)
-        self._spans = [*_arrays(model, self.model), _options(model, self.model)]
+        shared = _share_shapes(model, self.model)
+        self._spans = [*_arrays(model, self.model, (*LOOKS, *shared)), _options(model, self.model)]
         self._kept = [span.theirs.copy() for span in self._spans]
         pairs = zip(self._spans, self._kept, strict=True)
         self.pairs = np.array([(_address(s.theirs), _address(kept), kept.size) for s, kept in pairs])
@@ -92,12 +95,26 @@ def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _arrays(model: Any, twin: Any) -> list[Span]:
-    """The arrays of the model in as few stretches as they lie in."""
+def _share_shapes(model: Any, twin: Any) -> list[str]:
+    """Let the copy read the shapes of the user's model; the names of these arrays. None if the two lie otherwise than
+    MuJoCo says."""
+    names = [name for name in _array_names() if name.startswith(SHAPES) and getattr(model, name).size]
+    layout = struct("mjModel")
+    theirs, ours = (layout.from_address(m._address) for m in (model, twin))
+    for there, m in ((theirs, model), (ours, twin)):
+        if any(getattr(there, name) != _address(getattr(m, name)) for name in names):
+            return []
+    for name in names:
+        setattr(ours, name, getattr(theirs, name))
+    return names
+
+
+def _arrays(model: Any, twin: Any, without: tuple[str, ...]) -> list[Span]:
+    """The arrays of the model in as few stretches as they lie in; without: how names begin that are left out."""
     pieces = []
     for name in _array_names():
         a, b = getattr(model, name, None), getattr(twin, name, None)
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.size and not name.startswith(LOOKS):
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.size and not name.startswith(without):
             start = a.__array_interface__["data"][0]
             pieces.append((start, start + a.nbytes, b.__array_interface__["data"][0] - start))
     merged: list[tuple[int, int, int]] = []
