@@ -27,7 +27,6 @@ from pliant.solvers.island import (
     INSIDE,
     ITERATIONS,
     LINEAR,
-    POLISHED,
     RESIDUAL,
     TOLERANCE,
     Island,
