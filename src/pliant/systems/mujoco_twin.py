@@ -2,7 +2,7 @@
 
 The user's model is left alone: what a step needs otherwise is set on a copy of it, which has the same sizes, so that
 MuJoCo's functions take it together with the user's data. Before every step the memory of the two is compared; whatever
-the user has written since is copied over. Meshes, which can be megabytes, the copy reads where the user's model has them.
+the user has written since is copied over. Meshes can be megabytes: the copy reads those of the user's model.
 """
 
 from __future__ import annotations
