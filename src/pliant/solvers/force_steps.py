@@ -79,13 +79,8 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
 def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, out: Array, start: int) -> float:
     """Row i of block b of B + C (h A + E), to out[start:]; its right-hand side."""
     lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-    a, width, there, first = (
-        flattened(A),
-        np.uint64(missed.size),
-        np.uint64(start),
-        True,
-    )  # without sign: see mobility.py
-    known = pieces.k[lo + i]
+    a, width, there = flattened(A), np.uint64(missed.size), np.uint64(start)  # without sign: see mobility.py
+    known, first = pieces.k[lo + i], True
     for s in range(size):
         c = pieces.C[q + i * size + s]
         if c != 0.0:
@@ -101,9 +96,8 @@ def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Arra
         for j in range(width):
             out[there + j] = 0.0
     for s in range(size):
-        out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * (
-            LEAST * rows.law[lo + s, PROX]
-        )
+        least = LEAST * rows.law[lo + s, PROX]
+        out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * least
     return known
 
 

@@ -155,7 +155,7 @@ def _newton(
                 natural_map(rows, force, p, lift, r)
                 worst = _largest(r)
             scale, gap = max(reach, _largest(force)), _stopping(rows, missed)
-            last, residual = residual, max(worst, gap) / scale
+            last, residual = residual, (gap if gap > worst else worst) / scale  # nan stays
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
