@@ -27,6 +27,7 @@ from pliant.solvers.island import (
     INSIDE,
     ITERATIONS,
     LINEAR,
+    POLISHED,
     RESIDUAL,
     TOLERANCE,
     Island,
@@ -49,7 +50,6 @@ from pliant.solvers.whiten import Inertia
 FIRST = 16  # steps of Newton with the laws as they are
 CUTS = (0.1, 0.01, 1e-3, 1e-5) * 2  # times 1 / (h a), where the laws are cut into pieces
 EACH = 8  # steps of each cut
-SHARP = 1e-11  # a residual that is small enough
 FAR = 1e-6  # a residual below which steps are whole
 SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 
@@ -140,7 +140,7 @@ def _newton(island: Island, coupling: Coupling, scale: float, most: int, force: 
     if scale != 1.0:
         there = cut(rows, scale)
     for _ in range(most):
-        if residual <= SHARP or (last < tally[TOLERANCE] and not residual < GAINING * last):
+        if residual <= POLISHED or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return
         linearise_blocks(there, force, p, lift, system)
         tally[FACTORIZATIONS] += 1
