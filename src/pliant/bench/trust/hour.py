@@ -32,7 +32,7 @@ EACH: Final = 10  # steps between two looks at the energy of a model
 STIFFNESS: Final = 1e7  # [N/m] for those who know no material
 SETTLING: Final = 10.0  # [s] of the pile
 STILL: Final = 1e-9, 1e-6  # [m/s] of drift over the time, and of any velocity at its end
-PATIENCE: Final = 120.0  # [s] for one engine on a model
+PATIENCE: Final = 300.0  # [s] for one engine on a model
 BOX: Final = 0.1  # half its side [m]; 1 kg
 # with the energy above the lowest, at the start [J]
 LINKAGES: Final[dict[str, tuple[Callable[[], tuple[Jointed, tuple[Array, Array]]], float]]] = {
