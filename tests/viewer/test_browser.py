@@ -61,6 +61,7 @@ class Page:
         """viser ties labels to check boxes only, so the field is the one in the same row."""
         row = f'xpath=//label[normalize-space(.)="{label}"]/ancestor::div[.//input][1]//input'
         self.page.locator(row).last.fill(text)
+        self.page.wait_for_timeout(250)  # nobody types faster: of several changes at once viser's page sends the last
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +190,7 @@ def test_a_softer_material_sinks_in_while_one_looks(open_page):
         page.fill("Friction", "0.25")
         page.press("Apply")
         wait_for(lambda: view.scene.moment.deepest > 300.0 * hard)
-        assert view.source.step_size == pytest.approx(0.005)
+        wait_for(lambda: view.source.step_size == pytest.approx(0.005))
         assert set(view.scene.moment.friction) == {1.0, 0.25} or set(view.scene.moment.friction) == {0.25}
         page.fill("Young's modulus [Pa]", "soft")
         page.press("Apply")
