@@ -15,12 +15,13 @@ from pliant.problem import StepProblem
 from pliant.solution import Status
 from pliant.solvers.island import LINEAR, RESIDUAL, Island, cancellation, finish
 from pliant.solvers.oracle import fall_back
-from pliant.solvers.stages import exact_newton, solve_linear
+from pliant.solvers.stages import exact_newton, newton, solve_linear
 
 # Above this residual the pivoted dense factorization is tried, for islands of at most so many unknowns.
 EXACT_RESIDUAL = 1e-12
 EXACT_UNKNOWNS = 1200
 SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
+NEARLY = 1e-9  # a residual that refinement may still bring to rounding
 CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 
 SEARCH = 20  # max_iterations from which on there is more than one attempt
@@ -75,9 +76,13 @@ class Formulation:
         raise TypeError(f"{type(self).__name__} is not a solver; use Coulomb() or Convex()")
 
     def _make_exact(self, island: Island, force: Array) -> None:
-        """The pivoted dense factorization, where the sparse one cannot have done: stalled, or forces that cancel."""
+        """The last digits: sums in twofold precision on the sparse factors; the pivoted dense factorization where these
+        cannot have done: stalled, or forces that cancel."""
         cancels = cancellation(island.rows, force, *np.empty((2, len(island.motion.v)))) > CANCELLATION
         limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
+        if limit < island.motion.tally[RESIDUAL] < NEARLY and not cancels and self.max_iterations > 1:
+            newton(island, force, 2.0, 0.0, 1.0)  # `finish` has left it in twofold precision
+            finish(island, force)
         for search in (False, True):
             if (cancels or island.motion.tally[RESIDUAL] > limit) and self.max_iterations > 1:
                 exact_newton(island, force, 30, search)
