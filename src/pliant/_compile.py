@@ -29,6 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 _kernels: list[Any] = []
+SMALL = 25  # lines of a kernel that LLVM copies into its callers: to hand over arrays, of seven words each, takes longer
 _MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape"}
 _POINTERS = (
     ctypes._CFuncPtr,  # type: ignore[attr-defined]
@@ -74,7 +75,11 @@ def _make(function: F, inline: bool) -> F:
     if numba.config.DISABLE_JIT:
         return function
     dispatcher: Any = numba.njit(
-        nogil=True, fastmath=False, error_model="numpy", inline="always" if inline else "never"
+        nogil=True,
+        fastmath=False,
+        error_model="numpy",
+        inline="always" if inline else "never",
+        forceinline=len(inspect.getsourcelines(function)[0]) <= SMALL,
     )(function)
     dispatcher._cache = _Cache(function, dispatcher)
     _kernels.append(dispatcher)

@@ -99,9 +99,23 @@ def test_a_turn_that_is_not_finite_is_told(joint):
 def test_far_and_fast_warns_of_nothing():
     """Seeds 104, 188, 192 and others, after they have blown up: mujoco_follow.py divides."""
     model = build(body('type="box" size=".1 .1 .1" mass="1"', "0 0 1e9"), floor=True, option='timestep="0.01"')
-    data = start(model, [0.0, 0.0, -1e11, 1e12, 0.0, 0.0])
+    data = start(model, [0.0, 0.0, -9e9, 9e9, 0.0, 0.0])
     pliant.mj_step(model, data)  # a warning is an error here
     assert np.isfinite(data.qpos).all() and data.time == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("steps", [1, 100])
+@pytest.mark.parametrize("more", ["", '<site name="s"/>'])
+def test_a_motion_that_blows_up_is_told_before_it_overflows(steps, more):
+    """A damper that feeds; beyond MuJoCo's limit what came was slow, step by step, until numbers overflowed."""
+    slide = '<joint type="slide" axis="1 0 0" damping="-2"/>'
+    pull = '<actuator><general site="s" dyntype="integrator" gainprm="1"/></actuator>' if more else ""
+    model = build(body('size=".1" mass="1"', joint=slide, more=more), option='timestep="0.1"', rest=pull)
+    data = start(model, [1.0])
+    with pytest.raises(pliant.SolveError, match=r"blown up: data\.q(pos|vel) at 0 is .* beyond 1e\+10"):
+        for _ in range(1000 // steps):
+            pliant.mj_step(model, data, steps)
+    assert 5.0 < data.time < 20.0 and 1e10 < np.abs([data.qpos, data.qvel]).max() < 1e11
 
 
 def test_a_limit_on_an_enormous_inertia_is_told():
@@ -113,7 +127,7 @@ def test_a_limit_on_an_enormous_inertia_is_told():
         pliant.mj_step(model, start(model, qpos=[0.2, 1e153]))
 
 
-@pytest.mark.parametrize("speed", [3e4, 1e6, 1e12, 1e60])
+@pytest.mark.parametrize("speed", [3e4, 1e6, 9e9])
 def test_a_spin_of_many_turns_in_a_step_keeps_its_energy(speed):
     """Seeds 153 and 230: they were not finite from 4e5 rad/s on."""
     model = build(body('type="box" size=".1 .2 .3"'), option='timestep="0.01" gravity="0 0 0"')

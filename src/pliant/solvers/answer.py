@@ -18,9 +18,8 @@ def judge(
     flat: Flat, inertia: Inertia, force: Array, velocity: Array, row_island: Ints
 ) -> tuple[float, float, Array, tuple[Rows, Array]]:
     """(momentum residual, law residual, impulse, (rows, rates)); the velocity is recomputed from the forces."""
-    impulse = np.zeros(len(velocity))
-    np.add.at(impulse, flat.jac_idx[: flat.jac_ptr[-1]], _entry_forces(flat, force))
-    impulse *= flat.step
+    entries = flat.jac_idx[: flat.jac_ptr[-1]]
+    impulse = flat.step * np.bincount(entries, _entry_forces(flat, force), len(velocity))
     gain = velocity_gain(inertia, flat.step * flat.force + impulse, np.zeros(len(impulse)))
     rows = make_rows(flat, inertia)
     p, size = np.zeros(len(force)), np.zeros(len(force))
@@ -37,6 +36,8 @@ def contact_states(
     problem: StepProblem, flat: Flat, force: Array, rates: tuple[Rows, Array]
 ) -> tuple[Ints | None, ...]:
     """OPEN without force; SLIP where the natural map leaves the disc; else STICK."""
+    if not any(isinstance(constraint, Contact) for constraint in problem.constraints):
+        return (None,) * len(problem.constraints)
     rows, p = rates
     law, mu = rows.law, rows.law[:, FRICTION]
     size = np.diff(flat.block_ptr)
@@ -63,6 +64,8 @@ def contact_states(
 
 def next_stretch(problem: StepProblem, flat: Flat, force: Array) -> tuple[Array | None, ...]:
     """phi_t1 from K_t phi_t1 + B_t (phi_t1 - phi_t0) / h = -lambda_t."""
+    if not any(isinstance(constraint, Contact) for constraint in problem.constraints):
+        return (None,) * len(problem.constraints)
     rate = flat.damping / flat.step
     K = np.where(np.isfinite(flat.stiffness), flat.stiffness, 0.0)
     total = K + rate

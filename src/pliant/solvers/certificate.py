@@ -107,7 +107,7 @@ def _ratio(worst: float, scale: float) -> float:
     return worst / scale if scale > 0.0 else 1.0  # nothing moves and nothing pushes, yet a law is broken
 
 
-@kernel
+@kernel(inline=True)
 def _measure(rows: Rows, b: int, force: Array, p: Array, size: Array, lift: float) -> tuple[float, float]:
     """Largest |r| and F of one block."""
     r, slope, worst, scale = few(), few(), 0.0, 0.0

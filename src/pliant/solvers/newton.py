@@ -94,7 +94,7 @@ def linearise_blocks(rows: Rows, force: Array, p: Array, lift: float, system: Sy
         linearise_block(rows, b, force, p, lift, system, z, t)
 
 
-@kernel
+@kernel(inline=True)
 def linearise_block(
     rows: Rows, b: int, force: Array, p: Array, lift: float, system: System, z: Array, t: Array
 ) -> None:

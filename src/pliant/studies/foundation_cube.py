@@ -14,13 +14,13 @@ coordinates of size s. With z from the start, and R - 1 from the quaternion, hei
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant.constraints import Unilateral
 from pliant.drawing import Drawing, Shape
-from pliant.gyroscope import gyroscopic_torque
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -82,19 +82,16 @@ class Cube:
         moves = turning(q[3:])  # R - 1
         r = self.places + self.places @ moves.T
         phi = q[2] + self.places @ moves[2]
-        one = np.ones(len(r))
-        G = np.stack([0.0 * one, 0.0 * one, one, r[:, 1], -r[:, 0], 0.0 * one], axis=1)
+        G = np.zeros((len(r), 6))
+        G[:, 2], G[:, 3], G[:, 4] = 1.0, r[:, 1], -r[:, 0]
         rows = Unilateral(G, phi, self.law, name="foundation")
-        force = self.force(time, np.eye(3) + moves, v[3:], step)
+        force = self.force(time + self.lead * step, np.eye(3) + moves)
         return StepProblem(self.mass, v, force, step, [rows])
 
-    def force(self, time: float, R: Array, omega: Array, step: float) -> Array:
-        """f, (6,): weight, load, and the gyroscopic torque (none for a cube, whose axes are all principal)."""
-        point = R @ load_point(time + self.lead * step)
-        down = self.row.load
-        torque = np.array([-point[1] * down, point[0] * down, 0.0])  # point x (0, 0, -load)
-        torque += gyroscopic_torque([INERTIA] * 3, R, omega, step)
-        return np.array([0.0, 0.0, -MASS * GRAVITY - down, *torque])
+    def force(self, time: float, R: Array) -> Array:
+        """f, (6,): weight and load. There is no gyroscopic torque: all axes of a cube are principal."""
+        point, down = R @ load_point(time), self.row.load
+        return np.array([0.0, 0.0, -MASS * GRAVITY - down, -point[1] * down, point[0] * down, 0.0])
 
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """The centre by h v, the quaternion by exp(h omega)."""
@@ -137,8 +134,13 @@ def turning(quaternion: Array) -> Array:
 
 def turned(quaternion: Array, angle: Array) -> Array:
     """exp(angle) quaternion, of length 1; angle (3,) in the world [rad]."""
-    half = 0.5 * float(np.linalg.norm(angle))
-    a, b = np.cos(half), 0.5 * np.sinc(half / np.pi) * angle
-    w, u = quaternion[0], quaternion[1:]
-    product = np.array([a * w - b @ u, *(a * u + w * b + np.cross(b, u))])
-    return product / np.linalg.norm(product)
+    half = 0.5 * math.hypot(*angle)
+    a, b = math.cos(half), (0.5 * math.sin(half) / half if half > 0.0 else 0.5)
+    (w, i, j, k), (x, y, z) = quaternion, b * angle
+    product = np.array([
+        a * w - x * i - y * j - z * k,
+        a * i + w * x + y * k - z * j,
+        a * j + w * y + z * i - x * k,
+        a * k + w * z + x * j - y * i,
+    ])  # fmt: skip
+    return product / math.hypot(*product)

@@ -19,7 +19,8 @@ from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_stats import stats
-from pliant.systems.mujoco_step import Stepper, check_finite
+from pliant.systems.mujoco_sound import check_finite, check_size
+from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import stepper_of
 
 _log = logging.getLogger("pliant")
@@ -124,6 +125,7 @@ def _take_slowly(
     advance: bool = True,
 ) -> None:
     """Through MuJoCo's arrays, after compiled code has found that it is not for it."""
+    check_size(data)
     why = reason(stepper.special, data, solver, found)
     answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status. The squares: MuJoCo turns bodies by their size.

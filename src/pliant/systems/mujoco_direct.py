@@ -40,6 +40,7 @@ from pliant.systems.mujoco_native import (
 )
 from pliant.systems.mujoco_servos import write_servos
 from pliant.systems.mujoco_site import Fixed, mass_at, numbers, vectors, wholes
+from pliant.systems.mujoco_sound import is_sound
 from pliant.systems.mujoco_swing import kicks, moves, own_force
 from pliant.systems.mujoco_twin import are_same
 
@@ -59,7 +60,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     are left in the data, which a next step does not need."""
     data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
-    if used == 0 or 2 * used > arena or not is_finite(table):
+    if used == 0 or 2 * used > arena or not is_sound(table):
         return OTHERWISE
     times = numbers(table, site.TIMES)
     last = lap(times, stats.CLOCKED, 0.0)
@@ -194,16 +195,6 @@ def _has_callbacks(callbacks: Ints) -> bool:
     for k in range(callbacks.shape[1]):
         others += longs(callbacks[0, k], 1)[0] != callbacks[1, k]
     return others > 0
-
-
-@kernel
-def is_finite(table: Ints) -> bool:
-    """The state, the controls and the applied forces."""
-    total = 0.0
-    for k in (site.QPOS, site.QVEL, site.CTRL, site.APPLIED, site.PUSHED):
-        for x in numbers(table, k):
-            total += 0.0 * x
-    return total == 0.0
 
 
 @kernel

@@ -35,24 +35,13 @@ from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
 from pliant.systems.mujoco_solve import Answer, Step, solve_flat
+from pliant.systems.mujoco_sound import check_finite
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
 from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_swing import Swing
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
-
-
-def check_finite(data: Any) -> None:
-    """Raise InputError for a state, controls or applied forces with nan or inf."""
-    for name in ("qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied"):
-        array = getattr(data, name)
-        if not np.isfinite(array).all():
-            where = int(np.argmax(~np.isfinite(array)))
-            raise InputError(
-                f"data.{name} must be finite, got {array.flat[where]} at {where}, t = {data.time:.9g} s: "
-                "mujoco.mj_resetData starts afresh"
-            )
 
 
 def check_belongs(model: Any, data: Any) -> None:
