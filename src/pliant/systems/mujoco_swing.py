@@ -1,6 +1,7 @@
 """Trees whose own inertia changes much of their motion within a step: what it does alone is followed.
 
-    M(q) dv/dt = -c(q, v),   dq/dt = v        over the step, in short steps of the classical Runge-Kutta
+    M(q) dv/dt = -c(q, v),   dq/dt = v        over the step, in short steps of the classical Runge-Kutta; each tree is
+                                              then given the energy that it had
 
 The forces c, of Coriolis and of what turns, do no work; taken once, at the start of a step, they add the energy
 h^2 c' inv(M) c / 2. Where that is little beside the energy of motion they are taken so, as MuJoCo's Euler does. Where
@@ -24,6 +25,7 @@ LITTLE = 1e-5  # radians, or metres, of all joints together in a step: what move
 KICK = 0.02  # of the energy of motion, twice what a step may add
 TURN = 0.1  # radians of a short step
 MOST = 60  # short steps; what is faster than they can follow keeps its velocities
+FAITHFUL = 1.5  # times the energy, or less of it, within which they have followed
 
 
 class Swing:
@@ -83,7 +85,19 @@ class Swing:
                 slopes.append(_slope(model, aside, there, rates[-1]))
             mujoco().mj_integratePos(model, q, np.average(rates, axis=0, weights=(1, 2, 2, 1)), dt)
             v = v + dt * np.average(slopes, axis=0, weights=(1, 2, 2, 1))
-        return (q, v) if np.isfinite(v).all() else None
+        if not np.isfinite(np.square(v)).all():
+            return None
+        _place(model, aside, q)
+        before, after = self._energies(self._twin, data, data.qvel), self._energies(model, aside, v)
+        if not np.all((after > before / FAITHFUL) & (after < before * FAITHFUL) | (before == after)):
+            return None
+        return q, v * np.sqrt(np.divide(before, after, out=np.ones(len(before)), where=after > 0.0))
+
+    def _energies(self, model: Any, data: Any, v: Array) -> Array:
+        """Twice the energy of motion of the tree of each velocity, (nv,)."""
+        momentum = np.zeros(len(v))
+        mujoco().mj_mulM(model, data, momentum, v)
+        return np.bincount(model.dof_treeid, v * momentum)[model.dof_treeid]
 
     def _room(self, data: Any) -> tuple[Any, Any]:
         if self._aside is None:
@@ -95,13 +109,20 @@ class Swing:
         return self._aside
 
 
-def _slope(model: Any, data: Any, q: Array, v: Array) -> Array:
-    """-inv(M) c, of a model without weight."""
+def _place(model: Any, data: Any, q: Array) -> None:
+    """Where bodies are, and M."""
     mj = mujoco()
-    data.qpos[:], data.qvel[:] = q, v
+    data.qpos[:] = q
     mj.mj_kinematics(model, data)
     mj.mj_comPos(model, data)
     mj.mj_makeM(model, data)
+
+
+def _slope(model: Any, data: Any, q: Array, v: Array) -> Array:
+    """-inv(M) c, of a model without weight."""
+    mj = mujoco()
+    _place(model, data, q)
+    data.qvel[:] = v
     mj.mj_factorM(model, data)
     mj.mj_comVel(model, data)
     c, x = np.zeros(len(v)), np.zeros((1, len(v)))
