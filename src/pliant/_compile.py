@@ -29,7 +29,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 _kernels: list[Any] = []
-SMALL = 25  # lines of a kernel that LLVM copies into its callers: to hand over arrays, of seven words each, takes longer
+SMALL = (
+    25  # lines of a kernel that LLVM copies into its callers: to hand over arrays, of seven words each, takes longer
+)
 _MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape"}
 _POINTERS = (
     ctypes._CFuncPtr,  # type: ignore[attr-defined]

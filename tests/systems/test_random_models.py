@@ -104,7 +104,7 @@ def test_far_and_fast_warns_of_nothing():
     assert np.isfinite(data.qpos).all() and data.time == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize("steps", [1, 100])
+@pytest.mark.parametrize("steps", [1, 20])
 @pytest.mark.parametrize("more", ["", '<site name="s"/>'])
 def test_a_motion_that_blows_up_is_told_before_it_overflows(steps, more):
     """A damper that feeds; beyond MuJoCo's limit what came was slow, step by step, until numbers overflowed."""
@@ -112,9 +112,10 @@ def test_a_motion_that_blows_up_is_told_before_it_overflows(steps, more):
     pull = '<actuator><general site="s" dyntype="integrator" gainprm="1"/></actuator>' if more else ""
     model = build(body('size=".1" mass="1"', joint=slide, more=more), option='timestep="0.1"', rest=pull)
     data = start(model, [1.0])
+    while np.abs([data.qpos, data.qvel]).max() < 1e8:
+        pliant.mj_step(model, data, steps)
     with pytest.raises(pliant.SolveError, match=r"blown up: data\.q(pos|vel) at 0 is .* beyond 1e\+10"):
-        for _ in range(1000 // steps):
-            pliant.mj_step(model, data, steps)
+        pliant.mj_step(model, data, 1000)
     assert 5.0 < data.time < 20.0 and 1e10 < np.abs([data.qpos, data.qvel]).max() < 1e11
 
 

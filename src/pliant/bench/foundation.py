@@ -19,6 +19,7 @@ def run(quick: bool, progress: Progress) -> Measured:
     for row in results["rows"]:
         measured.metrics += _metrics(row)
         measured.skipped += [f"{_name(row)}: {run['name']}: {run['why']}" for run in row["default"] if run["why"]]
+        measured.skipped += _unmatched(row, results["limit"])
     return measured
 
 
@@ -27,7 +28,8 @@ def _name(row: Results) -> str:
 
 
 def _metrics(row: Results) -> list[Metric]:
-    """At MATLAB's tolerances, and of the fastest among those with an error no larger than ours."""
+    """At MATLAB's tolerances, and of the fastest among those with an error no larger than ours: with the load of the
+    start of each step, as the paper has it, and with that of its end, which takes as long and is far better."""
     ours = next(run["seconds"] for run in row["ours"] if run["step"] == STEP)
     found = [Metric(f"{_name(row)}: pliant", 1e3 * ours, "ms")]
     for run in row["default"]:
@@ -35,11 +37,19 @@ def _metrics(row: Results) -> list[Metric]:
             found.append(
                 Metric(f"{_name(row)}: times {run['name']}", ours / run["seconds"], RATIO, tolerance=TOLERANCE)
             )
-    as_good = [row["ladder"][place]["seconds"] for place in row["matched"].get(f"{STEP:g}", {}).values()]
-    if as_good:
-        name = f"{_name(row)}: times the fastest as good"
-        found.append(Metric(name, ours / min(as_good), RATIO, tolerance=TOLERANCE))
+    for name, matched in (("as good", "matched"), ("as good, load of the end", "matched_leading")):
+        as_good = [row["ladder"][place]["seconds"] for place in row[matched].get(f"{STEP:g}", {}).values()]
+        if as_good:
+            found.append(
+                Metric(f"{_name(row)}: times the fastest {name}", ours / min(as_good), RATIO, tolerance=TOLERANCE)
+            )
     return found
+
+
+def _unmatched(row: Results, limit: float) -> list[str]:
+    """What has no peer to be compared with."""
+    none = not row["matched_leading"].get(f"{STEP:g}")
+    return [f"{_name(row)}: with the load of the end of a step no integrator is as good within {limit:g} s"] * none
 
 
 SUITE = Suite("the cube on an elastic foundation: our time beside integrators of ODEs", run)

@@ -19,7 +19,7 @@ def judge(
 ) -> tuple[float, float, Array, tuple[Rows, Array]]:
     """(momentum residual, law residual, impulse, (rows, rates)); the velocity is recomputed from the forces."""
     entries = flat.jac_idx[: flat.jac_ptr[-1]]
-    impulse = flat.step * np.bincount(entries, _entry_forces(flat, force), len(velocity))
+    impulse = np.asarray(flat.step * np.bincount(entries, _entry_forces(flat, force), len(velocity)), dtype=float)
     gain = velocity_gain(inertia, flat.step * flat.force + impulse, np.zeros(len(impulse)))
     rows = make_rows(flat, inertia)
     p, size = np.zeros(len(force)), np.zeros(len(force))

@@ -117,14 +117,14 @@ def _solve_island(
     """One island; force (a start on entry) and velocity are filled in place."""
     if guess is not None and takes_quick(solver):
         tally, good = _quickly(flat, inertia, solver, force, velocity, guess)
-        if good or (brief and tally[ITERATIONS] > 0.0 and _sane(force) and _sane(velocity)):
+        if good or (brief and tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)):
             return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
         force.fill(0.0)
     island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
     if guess is not None and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force)
-    if not all(_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
+    if not all(is_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
         island.motion.tally[RESIDUAL] = np.inf
     velocity[:] = island.motion.v
@@ -142,12 +142,12 @@ def _quickly(
     """The tally of the usual step, and whether it was one."""
     found, tally = np.zeros(3), np.zeros(TALLY)
     push = free_gain(inertia, flat.step, flat.force)
-    good = solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, force, velocity, found)
+    good = solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, True, force, velocity, found)
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
     return tally, good
 
 
-def _sane(numbers: Array) -> bool:
+def is_sane(numbers: Array) -> bool:
     """Whether they are finite, and their squares too, of which residuals are made."""
     return bool(np.all(np.abs(numbers) < 1e150))
 
@@ -180,7 +180,7 @@ def _conclude(
     momentum, law, impulse, rates = judge(flat, inertia, force, velocity, islands.row_island)
     order = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
     status = next((s for s in order if s in islands.status), Status.SOLVED)
-    if not _sane(velocity):
+    if not is_sane(velocity):
         status = Status.NON_FINITE
     return Solution(
         velocity=velocity,

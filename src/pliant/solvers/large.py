@@ -57,10 +57,11 @@ SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 @separate
 @kernel
 def large(
-    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
+    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, patient: bool,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip
-    """As `quick`."""
+    """As `quick`. patient: else what Newton does not find is searched for only among few contacts to a body."""
+    tally[0] = tally[1] = tally[2] = 0.0
     rows, diagonal = make_rows(flat, inertia), np.arange(velocity.size + 1)
     tree, ptr, row = find_trees(rows, inertia)
     by_forces = is_better(tree, ptr, rows)
@@ -79,7 +80,7 @@ def large(
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
     _newton(island, coupling, 1.0, FIRST, force)
-    if not done[RESIDUAL] < NEARLY:
+    if not done[RESIDUAL] < NEARLY and (patient or by_forces):
         if by_forces:
             pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)

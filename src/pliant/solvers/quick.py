@@ -60,8 +60,8 @@ def quick(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip
-    """Fill force, (m,), velocity, (nv,), and tally for one island; False: this is not a usual step, and they hold
-    nothing of use.
+    """Fill force, (m,), velocity, (nv,), and tally for one island; False: this is not a usual step, and they hold the
+    best that was found, or nothing of use, if tally counts no iterations.
 
     push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
     will do.

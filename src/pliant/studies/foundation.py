@@ -99,7 +99,7 @@ def _first_time(
         race.ours.append(pliant_steps(row, h))
         if h in leading:
             race.leading.append(pliant_steps(row, h, lead=1.0))
-    hardest = min(run.error for run in race.ours)
+    hardest = min(run.error for run in race.ours + race.leading)
     for name in names:
         progress(f"foundation: {row.name}: {name}")
         race.default.append(integrator(name, row, None, limit))
@@ -111,7 +111,7 @@ def _again(race: _Race) -> None:
     """What the tables show, in turns."""
     shown = [run for run in race.ours if run.step in TIMED] + race.default
     for h in TIMED:
-        shown += matching(race.ours, race.ladder, h).values()
+        shown += [*matching(race.ours, race.ladder, h).values(), *matching(race.leading, race.ladder, h).values()]
     for run in {id(run): run for run in shown}.values():
         if run.step is not None or (run.samples[0] < SHORT and not run.why):
             run.repeat()
@@ -119,11 +119,6 @@ def _again(race: _Race) -> None:
 
 def _summary(row: Row, race: _Race) -> dict[str, Any]:
     """What JSON holds of a row."""
-    matched = {
-        f"{h:g}": {name: race.ladder.index(run) for name, run in matching(race.ours, race.ladder, h).items()}
-        for h in TIMED
-        if any(run.step == h for run in race.ours)
-    }
     return {
         **row._asdict(),
         "stiffness": row.stiffness,
@@ -135,7 +130,17 @@ def _summary(row: Row, race: _Race) -> dict[str, Any]:
         "leading": [_entry(run) for run in race.leading],
         "default": [_entry(run) for run in race.default],
         "ladder": [_entry(run) for run in race.ladder],
-        "matched": matched,  # step -> integrator -> entry of the ladder with an error no larger than ours
+        "matched": _matched(race.ours, race.ladder),
+        "matched_leading": _matched(race.leading, race.ladder),
+    }
+
+
+def _matched(ours: list[Run], ladder: list[Run]) -> dict[str, dict[str, int]]:
+    """step -> integrator -> entry of the ladder with an error no larger than ours."""
+    return {
+        f"{h:g}": {name: ladder.index(run) for name, run in matching(ours, ladder, h).items()}
+        for h in TIMED
+        if any(run.step == h for run in ours)
     }
 
 

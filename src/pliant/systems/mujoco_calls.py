@@ -18,8 +18,8 @@ from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
-from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_sound import check_finite, check_size
+from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import stepper_of
 

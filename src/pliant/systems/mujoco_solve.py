@@ -14,7 +14,7 @@ from pliant.solution import Status
 from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import solve_islands, takes_quick
+from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
@@ -64,9 +64,10 @@ class Step:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
             tally = np.zeros(3)
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, QUICK * solver.tolerance, tally)
-            if good:
-                return Answer(velocity, force, Status.SOLVED, tally[0], int(tally[1]), int(tally[2]))
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, QUICK * solver.tolerance, True, tally)
+            if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
+                status = Status.SOLVED if good else Status.ITERATION_LIMIT
+                return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
         return solve_flat(self.flat, solver, guess, brief=True)
 
 
@@ -107,9 +108,10 @@ def _solve(flat: Flat, solver: Formulation, guess: Array, brief: bool) -> Answer
 @kernel
 def attempt(
     h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
-    guess: Array, lift: float, goal: float, tally: Array,
+    guess: Array, lift: float, goal: float, patient: bool, tally: Array,
 ) -> tuple[bool, Array, Array]:  # fmt: skip
-    """(whether this is the answer, velocity, force): the usual step in one compiled call.
+    """(whether this is the answer, velocity, force): the usual step in one compiled call. patient, tally: as of
+    `solve_apart`; if this is not the answer it may be near one.
 
     Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
     """
@@ -122,9 +124,9 @@ def attempt(
     for again in range(WIDER + 1):
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
-        good = solve_apart(flat, inertia, push, guess, lift, goal, some, velocity, tally)
-        if again < WIDER and some.size < m and (not good or _closes(h, efc, touch, shift, velocity, near)):
-            if not good or again == WIDER - 1:
+        good = solve_apart(flat, inertia, push, guess, lift, goal, patient, some, velocity, tally)
+        if good and again < WIDER and some.size < m and _closes(h, efc, touch, shift, velocity, near):
+            if again == WIDER - 1:
                 for i in range(m):
                     near[i] = 1
             continue
@@ -133,7 +135,9 @@ def attempt(
             if near[i]:
                 force[i] = some[r]
                 r += 1
-        return good and not gains(flat, velocity, some), velocity, force
+        if good and gains(flat, velocity, some):
+            good, tally[1] = False, 0.0  # of no use
+        return good, velocity, force
     return False, velocity, force
 
 
