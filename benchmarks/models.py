@@ -22,7 +22,7 @@ from tqdm import tqdm
 from benchmarks.report import write
 from benchmarks.watched import Ended, watched
 from pliant.bench.metric import Metric
-from tests.support.trial import Outcome, trial
+from tests.support.trial import Outcome, blows_up_in_mujoco, trial
 
 SAMPLED = 100  # of so many models one has its certificates recomputed
 SHOWN = 200  # seeds listed of each kind
@@ -32,7 +32,8 @@ FAILURES = ("exception", "nan", "hang", "crash", "invalid")
 def work(steps: int, seed: int, tell: Callable[[int], None]) -> Outcome:
     """One model, in a process of its own."""
     logging.getLogger("pliant").setLevel(logging.ERROR)
-    return trial(seed, steps, certify=seed % SAMPLED == 0, tell=tell)
+    ended = trial(seed, steps, certify=seed % SAMPLED == 0, tell=tell)
+    return ended._replace(beside=ended.kind != "invalid" and blows_up_in_mujoco(seed, steps))
 
 
 def outcome(ended: Ended) -> Outcome:
@@ -70,11 +71,14 @@ class Tally:
         steps = sum(made.steps for made in self.outcomes.values())
         judged = sum(made.verdict is not None for made in self.outcomes.values())
         limited = sum(self.with_any("limited").values())
+        alone = sum(made.kind == "raised" and not made.beside for made in self.outcomes.values())
         return [
             Metric("models", len(self.outcomes)),
             Metric("models: fine", counts["fine"], better="more"),
             Metric("models: refused by name", counts["refused"]),
             Metric("models: errors that name a cause", counts["raised"]),
+            Metric("models: such errors where MuJoCo's motion does not blow up", alone),
+            Metric("models: MuJoCo's motion blows up", len(self.with_any("beside"))),
             *(Metric(f"models: {kind}", counts[kind], goal=0) for kind in FAILURES),
             Metric("models: no room for contacts or rows", len(self.with_any("full"))),
             Metric("steps", steps),
@@ -90,7 +94,7 @@ class Tally:
         kinds: dict[str, Any] = {kind: _first(self.of(kind)) for kind in (*FAILURES, "raised", "refused")}
         slowest = sorted(self.seconds.items(), key=lambda item: -item[1])[:20]
         kinds |= {"dishonest": self.dishonest(), "slowest": {seed: round(spent, 1) for seed, spent in slowest}}
-        return kinds | {name: _first(self.with_any(name)) for name in ("limited", "full")}
+        return kinds | {name: _first(self.with_any(name)) for name in ("limited", "full", "beside")}
 
 
 def _first(found: dict[int, Any]) -> dict[int, Any]:

@@ -17,6 +17,7 @@ from tests.support.random_models import random_control, random_model, random_sta
 from tests.support.verdict import Verdict, judge
 
 HELD = 10  # steps with the same controls
+FAST = 1e5  # [m/s], [rad/s], beyond which a motion has blown up
 WRITTEN = ("qpos", "qvel", "qacc", "act", "qfrc_constraint", "qfrc_actuator", "qfrc_passive", "efc_force", "sensordata")
 GOOD = ("fine", "refused")
 
@@ -32,6 +33,7 @@ class Outcome(NamedTuple):
     fallback: int = 0
     full: int = 0  # times that MuJoCo had no room for contacts or rows
     verdict: Verdict | None = None  # on the step that would follow
+    beside: bool = False  # whether MuJoCo's own motion blows up
 
 
 def made(seed: int) -> tuple[Any, Any, np.random.Generator]:
@@ -63,6 +65,19 @@ def trial(seed: int, steps: int, *, certify: bool = False, tell: Callable[[int],
             return Outcome(kind, _told(error, data), _done(data))
         except Exception as error:  # any at all is what is looked for
             return Outcome("exception", f"{_told(error, data)} {_where(error)}", _done(data))
+
+
+def blows_up_in_mujoco(seed: int, steps: int) -> bool:
+    """Whether the model of a seed is faster than FAST within so many steps of MuJoCo's own."""
+    model, data, rng = made(seed)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    for k in range(steps):
+        if k % HELD == 0:
+            random_control(rng, model, data)
+        mujoco.mj_step(model, data)
+        if not np.abs(data.qvel).max(initial=0.0) < FAST:
+            return True
+    return False
 
 
 def _told(error: Exception, data: Any) -> str:
