@@ -16,7 +16,7 @@ from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import QUICK
+from pliant.solvers.quick import MOST, QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_rows import (
@@ -121,6 +121,8 @@ def attempt(
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
     near = _near(h, efc, touch, m, v0, shift, push, guess)
+    if m > MOST and 2 * near.sum() > m:
+        near[:] = 1  # to solve again would take longer
     for again in range(WIDER + 1):
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
