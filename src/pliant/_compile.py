@@ -29,9 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 _kernels: list[Any] = []
-SMALL = (
-    25  # lines of a kernel that LLVM copies into its callers: to hand over arrays, of seven words each, takes longer
-)
+# Lines of a kernel up to which LLVM copies it into its callers: to hand over arrays, of seven words each, takes longer.
+SMALL = 25
 _MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape"}
 _POINTERS = (
     ctypes._CFuncPtr,  # type: ignore[attr-defined]

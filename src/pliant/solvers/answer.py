@@ -32,11 +32,15 @@ def _entry_forces(flat: Flat, force: Array) -> Array:
     return flat.jac_val[: flat.jac_ptr[-1]] * np.repeat(force, np.diff(flat.jac_ptr))
 
 
+def _has_contacts(problem: StepProblem) -> bool:
+    return any(isinstance(constraint, Contact) for constraint in problem.constraints)
+
+
 def contact_states(
     problem: StepProblem, flat: Flat, force: Array, rates: tuple[Rows, Array]
 ) -> tuple[Ints | None, ...]:
     """OPEN without force; SLIP where the natural map leaves the disc; else STICK."""
-    if not any(isinstance(constraint, Contact) for constraint in problem.constraints):
+    if not _has_contacts(problem):
         return (None,) * len(problem.constraints)
     rows, p = rates
     law, mu = rows.law, rows.law[:, FRICTION]
@@ -64,7 +68,7 @@ def contact_states(
 
 def next_stretch(problem: StepProblem, flat: Flat, force: Array) -> tuple[Array | None, ...]:
     """phi_t1 from K_t phi_t1 + B_t (phi_t1 - phi_t0) / h = -lambda_t."""
-    if not any(isinstance(constraint, Contact) for constraint in problem.constraints):
+    if not _has_contacts(problem):
         return (None,) * len(problem.constraints)
     rate = flat.damping / flat.step
     K = np.where(np.isfinite(flat.stiffness), flat.stiffness, 0.0)
