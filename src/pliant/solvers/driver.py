@@ -27,7 +27,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import NEARLY, QUICK
+from pliant.solvers.quick import QUICK
 from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
@@ -81,16 +81,17 @@ def solve_islands(
     velocity: Array,
     guess: Array | None = None,
     *,
+    goal: float = GOAL,
     brief: bool = False,
 ) -> Islands:
     """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces.
-    brief: what the usual step finds will do, solved or not."""
+    goal: the residual that each stage aims at. brief: what the usual step finds will do, solved or not."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
     velocity_island, row_island, count = find_islands(flat)
     if count == 1 and np.count_nonzero(velocity_island) <= IDLE:
-        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, brief)]
+        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, goal, brief)]
     else:
         reports = []
         for part, v, r in split(flat, velocity_island, row_island, count):
@@ -98,7 +99,8 @@ def solve_islands(
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)
             part_guess = guess[v] if guess is not None and len(v) else None
-            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, brief))
+            some = _solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, goal, brief)
+            reports.append(some)
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
     tally = np.array([t for t, _ in reports])
@@ -112,15 +114,16 @@ def solve_islands(
 
 
 def _solve_island(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, brief: bool
-) -> tuple[Array, Status]:
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, goal: float,
+    brief: bool,
+) -> tuple[Array, Status]:  # fmt: skip
     """One island; force (a start on entry) and velocity are filled in place."""
     if guess is not None and takes_quick(solver):
         tally, good = _quickly(flat, inertia, solver, force, velocity, guess)
         if good or (brief and tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)):
             return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
         force.fill(0.0)
-    island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
+    island = prepare(flat, inertia, solver, goal)
     if guess is not None and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force)

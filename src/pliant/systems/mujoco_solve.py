@@ -16,7 +16,7 @@ from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import MOST, QUICK
+from pliant.solvers.quick import MOST, NEARLY, QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_rows import (
@@ -71,30 +71,34 @@ class Step:
         return solve_flat(self.flat, solver, guess, brief=True)
 
 
-def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, brief: bool = False) -> Answer:
-    """The same, with all that the solvers have, or only with the usual step.
+def solve_flat(
+    flat: Flat, solver: Formulation, guess: Array, *, near: Array | None = None, brief: bool = False
+) -> Answer:
+    """The same, with all that the solvers have, or only with the usual step. near: (m,), forces near the answer, which
+    the usual step has found already.
 
     Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
     nothing (Painleve). An answer with more energy than motion and springs hold is not taken: the convex program's is,
     which should not gain any, and the step counts as solved by the fallback. If it does gain some, Coulomb's is kept.
     """
-    answer = _solve(flat, solver, guess, brief)
+    answer = _solve(flat, solver, guess, near, brief)
     if isinstance(solver, Convex) or (brief and not answer.status.solved):
         return answer
     if not gains(flat, answer.velocity, answer.force):
         return answer
-    other = _solve(flat, Convex(), guess, False)
+    other = _solve(flat, Convex(), guess, None, False)
     if gains(flat, other.velocity, other.force):
         return answer
     return other._replace(status=Status.SOLVED_BY_FALLBACK) if other.status is Status.SOLVED else other
 
 
 @np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array, brief: bool) -> Answer:
-    force = np.zeros(len(flat.kind))
+def _solve(flat: Flat, solver: Formulation, guess: Array, near: Array | None, brief: bool) -> Answer:
+    force = np.zeros(len(flat.kind)) if near is None else near.copy()
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=brief)
+    start = guess if near is None else None
+    islands = solve_islands(flat, inertia, solver, force, velocity, start, goal=NEARLY, brief=brief)
     return Answer(
         velocity,
         force + 0.0,

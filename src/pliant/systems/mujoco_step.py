@@ -266,7 +266,8 @@ class Stepper:
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            answer = solve_flat(step.flat, solver, answer.velocity)
+            near = answer.force if answer.residual < solver.tolerance else None  # only that forces cancel
+            answer = solve_flat(step.flat, solver, answer.velocity, near=near)
         if not self.laws.bounces:
             return answer, step
         turning = step.push
