@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pliant
 from tests.support.models import body, build, start
 from tests.support.random_models import random_model
-from tests.support.trial import made, trial
+from tests.support.trial import made, options, trial
 
 STEPS = 20
 TOLD = ("fine", "refused", "raised")  # what blows up says so
@@ -136,6 +136,25 @@ def test_a_spin_of_many_turns_in_a_step_keeps_its_energy(speed):
     before = kinetic(model, data)
     pliant.mj_step(model, data, 20)
     assert kinetic(model, data) == pytest.approx(before, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", [133, 3434, 5779, 6535])
+def test_jammed_models_come_to_their_end(seed):
+    """Hundreds of rows on twenty velocities: searched for without end, or thrown so far that MuJoCo counts the cells of
+    a height field for ever."""
+    ended = trial(seed, 100)
+    assert ended.kind in ("fine", "raised")
+
+
+@pytest.mark.parametrize("seed", [5779, 6535])
+def test_forces_that_cancel_are_no_reason_to_search(seed):
+    """At rest on redundant rows under stress: the usual step has the answer, of which only digits are missing."""
+    model, data, _ = made(seed)
+    for _ in range(100):
+        pliant.mj_step(model, data, **options(seed))
+    counted = pliant.stats(data)
+    assert counted.statuses[pliant.Status.SOLVED] > 90
+    assert counted.iterations < 10_000
 
 
 @pytest.mark.parametrize("seed", [348, 389, 5814])

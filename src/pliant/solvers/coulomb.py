@@ -13,6 +13,7 @@ from pliant.solvers.island import (
     adopt,
     count,
     finish,
+    has_few_rows,
     is_rigid,
     is_small,
     rescaled,
@@ -58,8 +59,8 @@ class Coulomb(Formulation):
         """One way after another, each from the best forces so far and with steps of its own to take."""
         soft, grip = self._soften, self._grip
         near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
-        ways: tuple[Way, ...] = (near, soft, grip)  # what many rows do not find so takes seconds, and seldom is found
-        if is_small(island):
+        ways: tuple[Way, ...] = (near, soft)  # what many rows do not find so takes seconds, and seldom is found
+        if has_few_rows(island):
             ways = soft, near, self._from_convex, grip, self._cold, nearer, soft, grip, nearest, soft, grip
         self._rescale(island, force)
         for way in ways:

@@ -27,7 +27,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.islands import find_islands, split
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import QUICK
+from pliant.solvers.quick import NEARLY, QUICK
 from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
@@ -36,6 +36,7 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 # Every stage aims at this residual or the tolerance, whichever is less: between the two lie answers with wrong sets,
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
+ROUGH = 1e-4  # a residual that will do on the way to an answer
 IDLE = 6  # velocities without rows, up to which a lone island takes them along: less work than to leave them out
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
@@ -81,17 +82,16 @@ def solve_islands(
     velocity: Array,
     guess: Array | None = None,
     *,
-    goal: float = GOAL,
     brief: bool = False,
 ) -> Islands:
     """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces.
-    goal: the residual that each stage aims at. brief: what the usual step finds will do, solved or not."""
+    brief: what the usual step finds will do, solved or not."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
     velocity_island, row_island, count = find_islands(flat)
     if count == 1 and np.count_nonzero(velocity_island) <= IDLE:
-        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, goal, brief)]
+        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, brief)]
     else:
         reports = []
         for part, v, r in split(flat, velocity_island, row_island, count):
@@ -99,8 +99,7 @@ def solve_islands(
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)
             part_guess = guess[v] if guess is not None and len(v) else None
-            some = _solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, goal, brief)
-            reports.append(some)
+            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, brief))
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
     tally = np.array([t for t, _ in reports])
@@ -114,17 +113,23 @@ def solve_islands(
 
 
 def _solve_island(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, goal: float,
-    brief: bool,
-) -> tuple[Array, Status]:  # fmt: skip
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, brief: bool
+) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
+    near = False
     if guess is not None and takes_quick(solver):
-        tally, good = _quickly(flat, inertia, solver, force, velocity, guess)
-        if good or (brief and tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)):
+        for patient in (not brief, True):
+            tally, good = _quickly(flat, inertia, solver, force, velocity, guess, patient)
+            if good or patient or tally[RESIDUAL] < ROUGH:
+                break
+        near = tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)
+        if good or (brief and near):
             return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
-        force.fill(0.0)
-    island = prepare(flat, inertia, solver, goal)
-    if guess is not None and not island.motion.tally[LINEAR]:
+        near = near and tally[RESIDUAL] < solver.tolerance  # forces cancel, which only asks for more digits
+        if not near:
+            force.fill(0.0)
+    island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
+    if guess is not None and not near and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force)
     if not all(is_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
@@ -140,12 +145,12 @@ def takes_quick(solver: Formulation) -> bool:
 
 
 def _quickly(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array, patient: bool
 ) -> tuple[Array, bool]:
     """The tally of the usual step, and whether it was one."""
     found, tally = np.zeros(3), np.zeros(TALLY)
-    push = free_gain(inertia, flat.step, flat.force)
-    good = solve_apart(flat, inertia, push, guess, solver.lift, QUICK * solver.tolerance, True, force, velocity, found)
+    push, goal = free_gain(inertia, flat.step, flat.force), QUICK * solver.tolerance
+    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, patient, force, velocity, found)
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
     return tally, good
 

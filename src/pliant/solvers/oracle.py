@@ -24,6 +24,7 @@ from pliant.solvers.island import (
     RESIDUAL,
     Island,
     finish,
+    has_few_rows,
     solved,
 )
 from pliant.solvers.newton import slip_speed
@@ -49,7 +50,7 @@ from pliant.solvers.stages import (
 _log = logging.getLogger(__name__)
 
 ROUNDS = 40  # of linearisation: Newton's method, which needs a handful
-SLIP_ROUNDS = 10
+SLIP_ROUNDS, PATIENCE = 10, 2  # and those of many rows that may bring nothing
 SETTLED, NOISE = 1e-7, 1e-10  # changes after which one round more would change only rounding
 CUTS = 1e3, 1e6, np.inf  # largest slopes, in the scale of the forces
 FAR = 1e6  # bounds that need not be given, in the same scale: Clarabel would take them for infeasible
@@ -81,17 +82,25 @@ def fall_back(island: Island, force: Array, tolerance: float) -> bool:
     rows, tally, rate = island.rows, island.motion.tally, island.motion.per_row[0]
     tally[BUDGET] += tally[ITERATIONS]  # a stage of its own, with steps of its own
     slip, found = np.zeros(len(rate)), force
+    residuals = [tally[RESIDUAL]]
     for _ in range(1 if island.lift else SLIP_ROUNDS):
         answer = cone_program(rows, rate + slip, found)
         if answer is None:
             break
         force[:] = found = answer
         newton(island, force, 10.0, 1.0, 1.0)
-        if solved(island):
+        residuals.append(tally[RESIDUAL])
+        if solved(island) or (not has_few_rows(island) and _is_enough(residuals, tolerance)):
             break
         slip = _slip_speeds(rows, rate, found)
     finish(island, force)
     return bool(tally[RESIDUAL] < tolerance)
+
+
+def _is_enough(residuals: list[float], tolerance: float) -> bool:
+    """Of many rows: solved, or the last rounds have not brought the least residual down by half."""
+    stands = len(residuals) > PATIENCE and not residuals[-1] < 0.5 * residuals[-1 - PATIENCE]
+    return stands or residuals[-1] < tolerance
 
 
 def _slip_speeds(rows: Rows, free: Array, force: Array) -> Array:

@@ -19,6 +19,7 @@ from pliant.systems.mujoco_surfaces import PLANE, SPHERE
 
 SPARE: Final = 1.1  # on the way that a geom can go
 SKIN: Final = 0.02  # of its radius that is covered in any case
+FURTHEST: Final = 1e6  # [m] that is looked ahead at most: MuJoCo counts the cells of a height field on the way
 LEAST: Final = 1e-4  # [m, rad] within which limits have rows
 TOUCHING: Final = 1e-4  # of the way of the step
 ROUNDS: Final = 100  # of advancement; it slows down where bodies graze each other, and then counts as a touch
@@ -280,7 +281,7 @@ def widen(
     for b in range(body_margin.size):
         body_margin[b] = 0.0
     for g in range(gap.size):
-        way[g] = moving[g] * (SPARE * h * (speed[g] + fall) + SKIN * tree.rbound[g])
+        way[g] = min(FURTHEST, moving[g] * (SPARE * h * (speed[g] + fall) + SKIN * tree.rbound[g]))
         gap[g] = user_gap[g] + (0.0 if fixed else way[g])
         b = tree.body[g]
         body_margin[b] = max(body_margin[b], gap[g] + margin[g])

@@ -14,11 +14,12 @@ from pliant.solution import Status
 from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import is_sane, solve_islands, takes_quick
+from pliant.solvers.driver import ROUGH, is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
-from pliant.solvers.quick import MOST, NEARLY, QUICK
+from pliant.solvers.quick import MOST, QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
+from pliant.systems.mujoco_nearby import Nearby
 from pliant.systems.mujoco_rows import (
     Efc,
     Extra,
@@ -63,42 +64,61 @@ class Step:
     def solve(self, solver: Formulation, guess: Array) -> Answer:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
-            tally = np.zeros(3)
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, QUICK * solver.tolerance, True, tally)
+            tally, goal = np.zeros(3), QUICK * solver.tolerance
+            for patient in (False, True):
+                good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, patient, tally)
+                if good or tally[0] < ROUGH:
+                    break
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
-        return solve_flat(self.flat, solver, guess, brief=True)
+        return solve_flat(self.flat, solver, guess, search=False, resort=False)
 
 
-def solve_flat(
-    flat: Flat, solver: Formulation, guess: Array, *, near: Array | None = None, brief: bool = False
-) -> Answer:
-    """The same, with all that the solvers have, or only with the usual step. near: (m,), forces near the answer, which
-    the usual step has found already.
+def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, search: bool = True, resort: bool = True) -> Answer:
+    """The same, with all that the solvers have. search: else with the usual step only. resort: else whatever that
+    finds. As in `attempt`, of many rows those that are open and far from closing are left out at first."""
+    if len(flat.kind) <= MOST:
+        return _solve_some(flat, solver, guess, search, resort)
+    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    free = flat.velocity + free_gain(inertia, flat.step, flat.force)
+    nearby, force = Nearby(flat, np.column_stack([flat.velocity, free, guess])), np.zeros(len(flat.kind))
+    for again in range(WIDER + 1):
+        if again == WIDER:
+            nearby.rows[:] = True
+        answer = _solve_some(nearby.part(), solver, guess, search, resort)
+        if not nearby.widen(answer.velocity):
+            break
+    force[nearby.rows] = answer.force
+    return answer._replace(force=force)
 
-    Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
-    nothing (Painleve). An answer with more energy than motion and springs hold is not taken: the convex program's is,
-    which should not gain any, and the step counts as solved by the fallback. If it does gain some, Coulomb's is kept.
+
+def _solve_some(flat: Flat, solver: Formulation, guess: Array, search: bool, resort: bool) -> Answer:
+    """Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
+    nothing (Painleve). An answer with more energy than motion and springs hold is not taken, nor one that is none: the
+    convex program's is, which can always be had and should not gain any, and the step counts as solved by the fallback.
+    If that does gain some, Coulomb's is kept.
     """
-    answer = _solve(flat, solver, guess, near, brief)
-    if isinstance(solver, Convex) or (brief and not answer.status.solved):
+    if isinstance(solver, Convex):
+        return _solve(flat, solver, guess, search or resort)
+    answer = _solve(flat, solver, guess, search)
+    if not (resort or answer.status.solved):
         return answer
-    if not gains(flat, answer.velocity, answer.force):
+    will_do = answer.status.solved or not solver.searches
+    if will_do and not gains(flat, answer.velocity, answer.force):
         return answer
-    other = _solve(flat, Convex(), guess, None, False)
-    if gains(flat, other.velocity, other.force):
+    other = _solve(flat, Convex(), guess, True)
+    if not other.status.solved or gains(flat, other.velocity, other.force):
         return answer
-    return other._replace(status=Status.SOLVED_BY_FALLBACK) if other.status is Status.SOLVED else other
+    return other._replace(status=Status.SOLVED_BY_FALLBACK)
 
 
 @np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array, near: Array | None, brief: bool) -> Answer:
-    force = np.zeros(len(flat.kind)) if near is None else near.copy()
+def _solve(flat: Flat, solver: Formulation, guess: Array, search: bool) -> Answer:
+    force = np.zeros(len(flat.kind))
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    start = guess if near is None else None
-    islands = solve_islands(flat, inertia, solver, force, velocity, start, goal=NEARLY, brief=brief)
+    islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=not search)
     return Answer(
         velocity,
         force + 0.0,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.solvers.driver import takes_quick
+from pliant.solvers.driver import ROUGH, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_assembled import Assembled
@@ -42,6 +42,8 @@ from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_swing import Swing
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
+
+JAMMED: Final = 3  # answers on the way that are none, after which no more is looked and searched for
 
 
 def check_belongs(model: Any, data: Any) -> None:
@@ -255,19 +257,22 @@ class Stepper:
 
         All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
         """
+        failed = 0
         for again in range(LOOKS + 1):
             answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
+            failed += answer.residual > ROUGH
             if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
                 answer = step.step.solve(solver, data.qvel)
+                failed += answer.residual > ROUGH
             if step.open.any():
                 answer, step = follow_open(self._reach, data, solver, step, answer)
-            if again == LOOKS or not self._reach.outrun(data, answer.velocity):
+                failed += answer.residual > ROUGH
+            if again == LOOKS or failed >= JAMMED or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            near = answer.force if answer.residual < solver.tolerance else None  # only that forces cancel
-            answer = solve_flat(step.flat, solver, answer.velocity, near=near)
+            answer = solve_flat(step.flat, solver, answer.velocity, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push
