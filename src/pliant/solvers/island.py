@@ -35,7 +35,7 @@ from pliant.solvers.whiten import Inertia, from_force, to_velocity, velocity_gai
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
-FEW_ROWS = 100
+SEARCHED_ROWS = 100  # up to here a long search is no matter of seconds
 DENSE_UNKNOWNS = 300  # up to here a dense factorization costs next to nothing
 
 # Entries of Motion.tally. ITERATIONS, INSIDE and EXACT count the steps of Newton, of the interior path and of the dense
@@ -143,8 +143,8 @@ def is_small(island: Island) -> bool:
 
 
 def has_few_rows(island: Island) -> bool:
-    """Few enough for a long search: with more it takes seconds, and seldom finds."""
-    return len(island.motion.best) <= FEW_ROWS
+    """Few enough for a long search; that of many seldom finds."""
+    return len(island.motion.best) <= SEARCHED_ROWS
 
 
 def solved(island: Island) -> bool:
