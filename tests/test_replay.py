@@ -24,6 +24,12 @@ def overflowing() -> pliant.StepProblem:
     return pliant.StepProblem([1.0, 1.0], [0.0, 0.0], [1e308, 0.0], 0.01, [huge])
 
 
+def overflowing_on_the_way() -> pliant.StepProblem:
+    """Every number fits, of sums with the springs some do not."""
+    contact = pliant.Contact(FRAME, [-0.1], pliant.Law(1e8, 1e3), friction=0.5)
+    return pliant.StepProblem([1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [8.0, 0.0, -1e308], 0.01, [contact])
+
+
 def vise() -> pliant.StepProblem:
     """A ball that is 2 mm too large for its place."""
     jaws = pliant.Unilateral([[1.0], [-1.0]], [-1e-3, -1e-3], pliant.Law(1e10), name="jaws")
@@ -203,3 +209,10 @@ def test_what_is_no_saved_step(files, capsys, name):
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("pliant replay: ") and WRONG[name] in said.err
     assert said.err.count("\n") == 1
+
+
+def test_numbers_that_overflow_on_the_way_are_a_status_of_each_formulation():
+    found = replay(overflowing_on_the_way())
+    assert {answer.formulation: answer.status for answer in found.answers} == dict.fromkeys(
+        ("Coulomb", "Convex", "Printed"), "NON_FINITE"
+    )

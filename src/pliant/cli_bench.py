@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pliant.bench import SUITES
+from pliant.bench import LONG, SUITES
 from pliant.cli_run import STOPPED
 from pliant.errors import PliantError
 
@@ -25,11 +25,13 @@ def add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     bench = commands.add_parser(
         "bench",
         help="measure times and the cost of right answers beside MuJoCo, Drake and ODE integrators",
-        description="Run suites (all, if none is named) beside the peers that are installed, in turns: DIR/SUITE.json "
-        "with metrics, machine and versions; pictures, with Matplotlib. Ctrl-C stops it, with exit status 130; suites "
-        "that are finished are kept.",
+        description="Run suites (if none is named all but trust) beside the peers that are installed, in turns: "
+        "DIR/SUITE.json with metrics, machine and versions; pictures, with Matplotlib. Ctrl-C stops it, with exit "
+        "status 130; suites that are finished are kept.",
     )
-    bench.add_argument("suites", nargs="*", metavar="SUITE", help=f"any of: {', '.join(SUITES)}")
+    bench.add_argument(
+        "suites", nargs="*", metavar="SUITE", help=f"any of: {', '.join((*SUITES, *LONG))}; one scene: trust:stick"
+    )
     bench.add_argument("--list", action="store_true", help="say what the suites measure, and stop")
     bench.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
     bench.add_argument("--quick", action="store_true", help="fewer rounds and cases")

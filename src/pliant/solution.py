@@ -15,7 +15,10 @@ class Status(enum.Enum):
     """How a solve ended; `str()` is the message."""
 
     SOLVED = "solved: every law holds to the tolerance"
-    SOLVED_BY_FALLBACK = "solved, but only with the help of the cone solver: the step was hard; look at its scaling"
+    SOLVED_BY_FALLBACK = (
+        "solved, but only by a last resort, the cone solver or, in steps of models, the convex program in place of "
+        "Coulomb's law: the step was hard; look at its scaling, or take a smaller step"
+    )
     ITERATION_LIMIT = (
         "iteration limit: momentum, bounds and cones are exact, the laws hold only to `residual`; "
         "raise max_iterations, warm-start, or take a smaller step"

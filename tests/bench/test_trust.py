@@ -10,6 +10,7 @@ import pytest
 from pliant.bench import trust
 from pliant.bench.trust import grid, scene, stick
 from pliant.bench.trust.page import markdown
+from pliant.cli import main
 from pliant.materials import Material
 from pliant.studies.peers import ours
 from pliant.studies.scenes import HARD, stack
@@ -23,6 +24,22 @@ def test_every_scene_says_what_is_right():
     names = [each.name for each in trust.scenes()]
     assert names == list(trust.SCENES)
     assert all(each.title and each.right for each in trust.scenes())
+
+
+def test_one_scene_can_be_run_alone(tmp_path, capsys):
+    assert main(["bench", "trust:stick", "--quick", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "trust-stick.json").read_text())
+    assert list(found["details"]) == ["stick"] and found["command"] == "pliant bench trust:stick --quick"
+    assert (tmp_path / "trust-stick.md").read_text().startswith("### ")
+    assert main(["bench", "trust:nonsense"]) == 1
+    assert "no part of trust is called 'nonsense'; there are: grid, stick" in capsys.readouterr().err
+
+
+def test_the_page_tells_slow_from_wrong():
+    slow = {"engine": "a", "case": "b", "right": False, "values": {}, "words": f"10 of 20 {scene.SLOW} 30 s"}
+    wrong = slow | {"case": "c", "words": "explodes"}
+    page = markdown({"x": {"title": "", "right": "", "outcomes": [slow, wrong]}})
+    assert "**too slow**: 10 of 20" in page and "**wrong**: explodes" in page
 
 
 def test_the_page_shows_what_was_measured():

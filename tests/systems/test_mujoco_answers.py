@@ -58,8 +58,8 @@ def robots() -> Path | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_that_are_dropped_come_to_rest_on_their_supports(name):
-    """20 ms, 7 s. Their files give joints no friction: they would swing on for minutes. As of a gearbox, 1 N m and
-    1 N m s/rad are set."""
+    """20 ms, 5 s. Their files give joints no friction: they would swing on for minutes. As of a gearbox, 1 N m and
+    1 N m s/rad are set. A foot of Talos may stay wedged under its base, or let go once: both are answers."""
     folder = robots()
     if folder is None:
         pytest.skip("example-robot-data is not installed")
@@ -71,7 +71,7 @@ def test_robots_that_are_dropped_come_to_rest_on_their_supports(name):
     mujoco.mj_kinematics(model, data)
     lowest = min(data.geom_xpos[g, 2] - model.geom_rbound[g] for g in range(model.ngeom) if model.geom_rbound[g] > 0.0)
     data.qpos[2] += 0.01 - lowest
-    pliant.mj_step(model, data, 350)
+    pliant.mj_step(model, data, 250)
     assert np.abs(data.qvel).max() < 1e-6
     weight = float(model.body_mass.sum()) * WEIGHT
     total = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import subprocess
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems import mujoco_door
+from pliant.systems import mujoco_door, mujoco_solve
 from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, start, state
 
 
@@ -101,6 +102,24 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     limits = pliant.stats(data).statuses[pliant.Status.ITERATION_LIMIT]
     assert limits > 1 and pliant.stats(data).worst_residual > 0.0
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
+
+
+def test_what_coulomb_does_not_find_is_left_to_the_convex_program_and_said_once(caplog, monkeypatch):
+    real = mujoco_solve._solve
+
+    def gives_up(flat, solver, guess, search):
+        found = real(flat, solver, guess, search)
+        return found if isinstance(solver, pliant.Convex) else found._replace(status=pliant.Status.ITERATION_LIMIT)
+
+    model, data = shaken("everything")
+    other = copy.copy(data)
+    pliant.mj_step(model, other, 5, solver=pliant.Convex())
+    monkeypatch.setattr(mujoco_solve, "_solve", gives_up)
+    with caplog.at_level(logging.WARNING, logger="pliant"):
+        pliant.mj_step(model, data, 5, solver=pliant.Coulomb(max_iterations=20))
+    assert pliant.stats(data).statuses[pliant.Status.SOLVED_BY_FALLBACK] == 5
+    assert len([r for r in caplog.records if "the convex program in place" in r.getMessage()]) == 1
+    assert data.qvel == pytest.approx(other.qvel, rel=1e-6, abs=1e-6)
 
 
 def test_threads_that_share_a_model_do_not_disturb_each_other():

@@ -138,12 +138,9 @@ def test_a_spin_of_many_turns_in_a_step_keeps_its_energy(speed):
     assert kinetic(model, data) == pytest.approx(before, rel=0.01)
 
 
-@pytest.mark.parametrize("seed", [133, 3434, 5779, 6535])
-def test_jammed_models_come_to_their_end(seed):
-    """Hundreds of rows on twenty velocities: searched for without end, or thrown so far that MuJoCo counts the cells of
-    a height field for ever."""
-    ended = trial(seed, 100)
-    assert ended.kind in ("fine", "raised")
+def test_who_is_thrown_far_does_not_hang():
+    """On the way an answer throws a body by 1e17 m: MuJoCo would count the cells of a height field for ever."""
+    assert trial(133, 100).kind in TOLD
 
 
 @pytest.mark.parametrize("seed", [5779, 6535])

@@ -8,7 +8,7 @@ import importlib.util
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,12 +33,13 @@ class Measured:
 @dataclass(frozen=True)
 class Suite:
     """title: in a line. run(quick, progress). draw(details): a matplotlib Figure per picture, by name. page(details):
-    the details as Markdown, "" if metrics say all."""
+    the details as Markdown, "" if metrics say all. parts: suites by name, that can be run alone, as SUITE:PART."""
 
     title: str
     run: Callable[[bool, Progress], Measured]
     draw: Callable[[Results], dict[str, Any]] = lambda details: {}
     page: Callable[[Results], str] = lambda details: ""
+    parts: Mapping[str, Suite] = field(default_factory=dict)
 
 
 class Finished(NamedTuple):
@@ -51,10 +52,17 @@ class Finished(NamedTuple):
 
 def find(names: Sequence[str]) -> dict[str, Suite]:
     """The suites of these names; if there are none, all but the long ones."""
-    unknown = [name for name in names if name not in (*SUITES, *LONG)]
-    if unknown:
-        raise InputError(f"no suite is called {unknown[0]!r}; there are: {', '.join((*SUITES, *LONG))}")
-    return {name: importlib.import_module(f"pliant.bench.{name}").SUITE for name in names or SUITES}
+    return {name: _find(*name.split(":", 1)) for name in names or SUITES}
+
+
+def _find(name: str, part: str = "") -> Suite:
+    if name not in (*SUITES, *LONG):
+        raise InputError(f"no suite is called {name!r}; there are: {', '.join((*SUITES, *LONG))}")
+    suite: Suite = importlib.import_module(f"pliant.bench.{name}").SUITE
+    if part and part not in suite.parts:
+        there = f"there are: {', '.join(suite.parts)}" if suite.parts else "it has none"
+        raise InputError(f"no part of {name} is called {part!r}; {there}")
+    return suite.parts[part] if part else suite
 
 
 def bench(
@@ -85,9 +93,10 @@ def bench(
             "skipped": measured.skipped,
             "details": measured.details,
         }
-        files = {f"{name}.json": json.dumps(document, indent=1).encode()} | _pictures(suite, measured)
+        stem = name.replace(":", "-")
+        files = {f"{stem}.json": json.dumps(document, indent=1).encode()} | _pictures(suite, measured)
         if page := suite.page(measured.details):
-            files[f"{name}.md"] = f"{page}\n".encode()
+            files[f"{stem}.md"] = f"{page}\n".encode()
         yield Finished(name, measured, [write_whole(target / file, content) for file, content in files.items()])
 
 

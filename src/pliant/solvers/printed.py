@@ -81,11 +81,17 @@ class Printed(Formulation):
         if tally[LINEAR]:
             _solve_linear(terms, island, force)
         else:
-            residual = self._optimum(terms, tally, force) if _finite(terms) else math.inf
+            residual = self._guarded(terms, tally, force) if _finite(terms) else math.inf
             tally[PRECISE] = 1.0
             settle(island.rows, island.inertia, island.motion, island.lift, force)
             tally[RESIDUAL] = residual
         return Status.SOLVED if tally[RESIDUAL] < self.tolerance else Status.ITERATION_LIMIT
+
+    def _guarded(self, terms: Terms, tally: Array, force: Array) -> float:
+        try:
+            return self._optimum(terms, tally, force)
+        except ValueError:  # of SciPy, for numbers that have overflowed on the way
+            return math.inf
 
     def _optimum(self, terms: Terms, tally: Array, force: Array) -> float:
         """Fill in the forces; returns how far they are from the optimum."""

@@ -136,7 +136,8 @@ def _take_slowly(
     if not advance:
         return
     counted = stats(data)
-    if answer.status is Status.ITERATION_LIMIT and not counted.statuses[Status.ITERATION_LIMIT]:
+    hard = answer.status in (Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
+    if hard and not counted.statuses[answer.status]:
         _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
     counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations, why)
     stepper.advance(model, data)

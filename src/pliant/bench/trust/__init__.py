@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Sequence
 from typing import Final
 
 from pliant.bench.metric import Metric
@@ -18,9 +20,9 @@ SCENES: Final = (
 )  # fmt: skip
 
 
-def scenes() -> list[Scene]:
+def scenes(names: Sequence[str] = SCENES) -> list[Scene]:
     """In the order of the page."""
-    return [importlib.import_module(f"pliant.bench.trust.{name}").SCENE for name in SCENES]
+    return [importlib.import_module(f"pliant.bench.trust.{name}").SCENE for name in names]
 
 
 def compile_first() -> None:
@@ -30,11 +32,11 @@ def compile_first() -> None:
             peer.start(stack(spheres, 0.01, apart=0.0)).step(2)
 
 
-def run(quick: bool, progress: Progress) -> Measured:
+def run(quick: bool, progress: Progress, *, names: Sequence[str] = SCENES) -> Measured:
     measured = Measured()
     progress("trust: compiling")
     compile_first()
-    for scene in scenes():
+    for scene in scenes(names):
         progress(f"trust: {scene.name}")
         outcomes = scene.run(quick, progress)
         measured.details[scene.name] = {
@@ -49,4 +51,14 @@ def run(quick: bool, progress: Progress) -> Measured:
     return measured
 
 
-SUITE = Suite("hard scenes, ours and others: what came out, and whether it is right", run, draw, markdown)
+def _part(name: str) -> Suite:
+    return Suite(f"of the hard scenes {name}", functools.partial(run, names=[name]), page=markdown)
+
+
+SUITE = Suite(
+    "hard scenes, ours and others: what came out, and whether it is right",
+    run,
+    draw,
+    markdown,
+    {name: _part(name) for name in SCENES},
+)

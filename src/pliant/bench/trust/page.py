@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.bench.trust.scene import SLOW
 from pliant.studies.study import Results
 
 SAID = 4  # values in a cell; the others are in the JSON
@@ -34,7 +35,8 @@ def _by_case(outcomes: Sequence[Results], engines: Sequence[str], cases: Sequenc
 def _cell(one: Results) -> str:
     values = list(one["values"].items())[:SAID]
     said = one["words"] or ", ".join(f"{name} {_number(value)}" for name, value in values)
-    return said if one["right"] else f"**wrong**: {said}"
+    verdict = "too slow" if SLOW in one["words"] else "wrong"
+    return said if one["right"] else f"**{verdict}**: {said}"
 
 
 def _number(value: Any) -> str:

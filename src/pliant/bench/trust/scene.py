@@ -17,6 +17,7 @@ from pliant.studies.study import Progress
 
 COULOMB, CONVEX = OURS = "pliant, Coulomb", "pliant, Convex"
 PATIENCE: Final = 30.0  # [s] for one engine on one case
+SLOW: Final = "steps in"  # the words of who was not done by then
 
 
 class Outcome(NamedTuple):
@@ -73,7 +74,7 @@ def try_out(
             if not np.isfinite(runner.position).all() or (getattr(runner, "exploded", False)):
                 return Outcome(peer.name, case, False, {}, "explodes")
             if perf_counter() - begin > patience:
-                return Outcome(peer.name, case, False, {}, f"{done} of {steps} steps in {patience:g} s")
+                return Outcome(peer.name, case, False, {}, f"{done} of {steps} {SLOW} {patience:g} s")
         right, values = judge(runner)
     except (PliantError, RuntimeError, ValueError, SystemExit) as error:
         return Outcome(peer.name, case, False, {}, f"stops: {str(error).splitlines()[0][:100]}")
