@@ -59,7 +59,7 @@ def robots() -> Path | None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_that_are_dropped_come_to_rest_on_their_supports(name):
     """20 ms, 5 s. Their files give joints no friction: they would swing on for minutes. As of a gearbox, 1 N m and
-    1 N m s/rad are set. A foot of Talos may stay wedged under its base, or let go once: both are answers."""
+    1 N m s/rad are set. A foot of Talos has been seen to stay wedged under its base, or to let go once."""
     folder = robots()
     if folder is None:
         pytest.skip("example-robot-data is not installed")
