@@ -121,13 +121,13 @@ def test_power_laws_from_any_start():
 class IdleCoulomb(pliant.Coulomb):
     """Leaves all the work to the last resort."""
 
-    def _run(self, island: Island, force: Array) -> None:
+    def _run(self, island: Island, force: Array, patient: bool) -> None:
         finish(island, force)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdleConvex(pliant.Convex):
-    def _run(self, island: Island, force: Array) -> None:
+    def _run(self, island: Island, force: Array, patient: bool) -> None:
         finish(island, force)
 
 

@@ -27,7 +27,7 @@ class Convex(Formulation):
 
     lift = 1.0
 
-    def _run(self, island: Island, force: Array) -> None:
+    def _run(self, island: Island, force: Array, patient: bool) -> None:
         newton(island, force, 10.0, 1.0, 1.0)
         for spread in (1.0, 0.01):
             if solved(island):

@@ -42,11 +42,11 @@ class Coulomb(Formulation):
 
     lift = 0.0
 
-    def _run(self, island: Island, force: Array) -> None:
+    def _run(self, island: Island, force: Array, patient: bool) -> None:
         newton(island, force, 10.0, 1.0, 1.0)
         self._exact(island, force)
         if not solved(island) and self.searches:
-            self._search(island, force)
+            self._search(island, force, patient)
         finish(island, force)
 
     @staticmethod
@@ -55,12 +55,13 @@ class Coulomb(Formulation):
             if not solved(island) and is_rigid(island):
                 exact_newton(island, force, 10, search)
 
-    def _search(self, island: Island, force: Array) -> None:
+    def _search(self, island: Island, force: Array, patient: bool) -> None:
         """One way after another, each from the best forces so far and with steps of its own to take."""
         soft, grip = self._soften, self._grip
         near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
-        ways: tuple[Way, ...] = (near, soft)  # what many rows do not find so takes seconds, and seldom is found
-        if has_few_rows(island):
+        # what many rows do not find so takes seconds, and seldom is found
+        ways: tuple[Way, ...] = (near, soft, grip) if patient else (near, soft)
+        if has_few_rows(island) or (patient and is_small(island)):
             ways = soft, near, self._from_convex, grip, self._cold, nearer, soft, grip, nearest, soft, grip
         self._rescale(island, force)
         for way in ways:

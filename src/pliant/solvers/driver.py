@@ -131,7 +131,7 @@ def _solve_island(
     island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
     if guess is not None and not near and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
-    status = solver._solve(flat, island, force)
+    status = solver._solve(flat, island, force, patient=guess is None)
     if not all(is_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
         island.motion.tally[RESIDUAL] = np.inf

@@ -53,17 +53,18 @@ class Formulation:
     def _check(self, problem: StepProblem) -> None:
         """Raise InputError for constraints that this formulation cannot take."""
 
-    def _solve(self, flat: Flat, island: Island, force: Array) -> Status:
-        """Solve one island from `force`, in place, with its velocity and tally."""
+    def _solve(self, flat: Flat, island: Island, force: Array, patient: bool) -> Status:
+        """Solve one island from `force`, in place, with its velocity and tally. patient: whether more than a hundred
+        rows are worth a long search."""
         if island.motion.tally[LINEAR]:
             solve_linear(island, force)
         else:
-            self._run(island, force)
+            self._run(island, force, patient)
             if len(force) + len(island.motion.v) <= EXACT_UNKNOWNS:
                 self._make_exact(island, force)
         if island.motion.tally[RESIDUAL] < self.tolerance:
             return Status.SOLVED
-        helped = self.searches and fall_back(island, force, self.tolerance)
+        helped = self.searches and fall_back(island, force, self.tolerance, patient)
         return Status.SOLVED_BY_FALLBACK if helped else Status.ITERATION_LIMIT
 
     @property
@@ -71,7 +72,7 @@ class Formulation:
         """Whether a step that the first attempt does not solve is worth others."""
         return self.max_iterations >= SEARCH
 
-    def _run(self, island: Island, force: Array) -> None:
+    def _run(self, island: Island, force: Array, patient: bool) -> None:
         """Newton and its kin on one island whose rows have bounds or cones."""
         raise TypeError(f"{type(self).__name__} is not a solver; use Coulomb() or Convex()")
 

@@ -73,7 +73,7 @@ class Program(NamedTuple):
 
 
 @np.errstate(all="ignore")  # what overflows is found out in the end
-def fall_back(island: Island, force: Array, tolerance: float) -> bool:
+def fall_back(island: Island, force: Array, tolerance: float, patient: bool) -> bool:
     """Newton from the answer of Clarabel, in place; whether the residual is below the tolerance then.
 
     Coulomb's law is the convex program with the slip speeds of its own answer added to the rates of the
@@ -90,7 +90,7 @@ def fall_back(island: Island, force: Array, tolerance: float) -> bool:
         force[:] = found = answer
         newton(island, force, 10.0, 1.0, 1.0)
         residuals.append(tally[RESIDUAL])
-        if solved(island) or (not has_few_rows(island) and _is_enough(residuals, tolerance)):
+        if solved(island) or (not (patient or has_few_rows(island)) and _is_enough(residuals, tolerance)):
             break
         slip = _slip_speeds(rows, rate, found)
     finish(island, force)

@@ -75,7 +75,7 @@ class Printed(Formulation):
                     f"leave torsion and rolling out, or {remedy}"
                 )
 
-    def _solve(self, flat: Flat, island: Island, force: Array) -> Status:
+    def _solve(self, flat: Flat, island: Island, force: Array, patient: bool) -> Status:
         terms = make_terms(flat, island, 1.0 / flat.step if self.zeta is None else self.zeta, self.compensate_drift)
         tally = island.motion.tally
         if tally[LINEAR]:

@@ -80,7 +80,7 @@ def _use(*, interior_too: bool) -> None:
     problem = _beads(BODIES)
     island, force = _island()
     exact_newton(island, force, 1, True)
-    fall_back(island, force, 1.0)
+    fall_back(island, force, 1.0, True)
     if interior_too:
         _follow_path()
     for solver in (Coulomb(), Convex()):

@@ -75,6 +75,7 @@ class Step:
         return solve_flat(self.flat, solver, guess, search=False, resort=False)
 
 
+@np.errstate(all="ignore")  # velocities of what is not finite
 def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, search: bool = True, resort: bool = True) -> Answer:
     """The same, with all that the solvers have. search: else with the usual step only. resort: else whatever that
     finds. As in `attempt`, of many rows those that are open and far from closing are left out at first."""

@@ -43,7 +43,7 @@ from pliant.systems.mujoco_swing import Swing
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
 
-JAMMED: Final = 3  # answers on the way that are none, after which no more is looked and searched for
+JAMMED: Final = 3  # rough answers on the way, one that is kept counting again, after which no more is looked for
 
 
 def check_belongs(model: Any, data: Any) -> None:
