@@ -277,3 +277,10 @@ def test_the_stretch_of_soft_tangents_over_two_steps():
     assert solution.forces[0][0] == pytest.approx([load, -mu * load], rel=1e-12)
     assert solution.velocity[0] == pytest.approx(v + h * (40.0 - mu * load) / m, rel=1e-12)
     assert s1 == pytest.approx((mu * load + B / h * s) / (K + B / h), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [105, 134, 442, 649])
+def test_many_rows_are_worth_a_long_search(seed):
+    """120 to 196 rows, whose answers only later ways lead to."""
+    problem = random_problem(np.random.default_rng(seed), size="large")
+    assert pliant.solve(problem, throw=False).status.solved
