@@ -15,6 +15,7 @@ from numba.np.arrayobj import make_array, populate_array
 SPLITTER: Final = 134217729.0  # 2^27 + 1
 HUGE: Final = 1e290  # SPLITTER times more would overflow
 SHRINK: Final = 2.0**-30
+EIGHT: Final = ir.VectorType(ir.DoubleType(), 8)
 
 
 def product_error(a: float, b: float, p: float) -> float:
@@ -112,6 +113,16 @@ def subtract_eight(array: np.ndarray, to: int | np.uint64, of: int | np.uint64, 
     array[to : to + 8] -= factor * array[of : of + 8]
 
 
+def add_eight(
+    array: np.ndarray, to: int | np.uint64, of: int | np.uint64, apart: int | np.uint64,
+    a: float, b: float, c: float, d: float,
+) -> None:  # fmt: skip
+    """array[to + j] += factor array[of + k apart + j] for eight j, k = 0 to 3 and their factors a to d; likewise."""
+    for k, factor in enumerate((a, b, c, d)):
+        start = int(of) + k * int(apart)
+        array[int(to) : int(to) + 8] += factor * array[start : start + 8]
+
+
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
     """An array of that kind where data points, to which nobody counts references."""
     array = make_array(kind)(context, builder)
@@ -175,17 +186,36 @@ def _folds(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _subtracts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = make_array(signature.args[0])(context, builder, arguments[0])
-    eight = ir.VectorType(ir.DoubleType(), 8)
-    to, of = (
-        builder.bitcast(builder.gep(array.data, [at]), eight.as_pointer())
-        for at in _words(context, builder, signature.args[1:3], arguments[1:3])
-    )
-    first, unset = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8), ir.Constant(eight, ir.Undefined)
-    factor = builder.insert_element(unset, arguments[3], ir.Constant(ir.IntType(32), 0))
-    product = builder.fmul(builder.shuffle_vector(factor, unset, first), builder.load(of, align=8))
-    builder.store(builder.fsub(builder.load(to, align=8), product), to, align=8)
+    data = make_array(signature.args[0])(context, builder, arguments[0]).data
+    to, of = _words(context, builder, signature.args[1:3], arguments[1:3])
+    product = _product(builder, data, of, arguments[3])
+    there = _eight(builder, data, to)
+    builder.store(builder.fsub(builder.load(there, align=8), product), there, align=8)
     return context.get_dummy_value()
+
+
+def _adds(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = make_array(signature.args[0])(context, builder, arguments[0]).data
+    to, of, apart = _words(context, builder, signature.args[1:4], arguments[1:4])
+    there = _eight(builder, data, to)
+    total = builder.load(there, align=8)
+    for factor in arguments[4:]:
+        total = builder.fadd(total, _product(builder, data, of, factor))
+        of = builder.add(of, apart)
+    builder.store(total, there, align=8)
+    return context.get_dummy_value()
+
+
+def _eight(builder: Any, data: Any, at: Any) -> Any:
+    """Where eight numbers are."""
+    return builder.bitcast(builder.gep(data, [at]), EIGHT.as_pointer())
+
+
+def _product(builder: Any, data: Any, at: Any, factor: Any) -> Any:
+    """Eight numbers times a factor."""
+    first, unset = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8), ir.Constant(EIGHT, ir.Undefined)
+    factor = builder.insert_element(unset, factor, ir.Constant(ir.IntType(32), 0))
+    return builder.fmul(builder.shuffle_vector(factor, unset, first), builder.load(_eight(builder, data, at), align=8))
 
 
 _give_address(floats, types.float64)
@@ -213,4 +243,12 @@ _give_twin(
     types.Integer,
     types.Integer,
     types.Float,
+)
+_give_twin(
+    add_eight,
+    lambda array, to, of, apart, a, b, c, d: types.none,
+    _adds,
+    types.Array,
+    *(types.Integer,) * 3,
+    *(types.Float,) * 4,
 )

@@ -40,7 +40,7 @@ def attempt(problem: pliant.StepProblem, guess: Any = None) -> tuple[bool, np.nd
     force, velocity, tally = np.zeros(len(flat.kind)), np.zeros(len(flat.velocity)), np.zeros(3)
     push = free_gain(inertia, flat.step, flat.force)
     start = flat.velocity if guess is None else guess
-    found = solve_apart(flat, inertia, push, start, 0.0, 5e-9, True, force, velocity, tally)
+    found = solve_apart(flat, inertia, push, start, 0.0, 5e-9, 0.0, force, velocity, tally)
     return bool(found), force, velocity, tally
 
 

@@ -1,8 +1,9 @@
 """The numbers of P = M + h sum_b G_b' H_b G_b, put into the fronts."""
 
 from pliant._compile import kernel
+from pliant._intrinsics import add_eight, subtract_eight
 from pliant.inputs import Array, Ints
-from pliant.solvers.symbolic import ROWS, Pattern
+from pliant.solvers.symbolic import ROWS, Pattern, eights
 
 
 @kernel
@@ -26,7 +27,8 @@ def assemble(
     pattern.work entries.
 
     Consecutive blocks on the same velocities (a foundation, the contacts of two boxes) are added up in a
-    small matrix of their own, several rows at a time, and go to the front together.
+    small matrix of their own, several rows at a time, and go to the front together. Its rows, and theirs, are filled
+    up with zeros to multiples of eight.
     """
     for k in range(values.size):
         values[k] = 0.0
@@ -51,7 +53,7 @@ def assemble(
             if b == nb:
                 break
             clique, m = c, pattern.clique_ptr[c + 1] - pattern.clique_ptr[c]
-            for k in range(m * m):
+            for k in range(m * eights(m)):
                 work[k] = 0.0
         _collect_block(pattern, jac_ptr, jac_val, block_ptr, b, step, weight, weight_ptr[b], work, m, count)
         count += d
@@ -82,47 +84,43 @@ def _collect_block(
     count: int,
 ) -> None:
     """Append to work the rows of G_b, spread over the m velocities of the clique, and of T_b = h H_b G_b."""
-    d = block_ptr[b + 1] - block_ptr[b]
-    g_base = m * m + count * m
-    t_base = g_base + ROWS * m
-    for k in range(d * m):
+    d, w = block_ptr[b + 1] - block_ptr[b], eights(m)
+    g_base = m * w + count * w
+    t_base = g_base + ROWS * w
+    for k in range(d * w):
         work[g_base + k] = 0.0
+        work[t_base + k] = 0.0
     for q in range(d):
         for e in range(jac_ptr[block_ptr[b] + q], jac_ptr[block_ptr[b] + q + 1]):
-            work[g_base + q * m + pattern.entry_local[e]] = jac_val[e]
+            work[g_base + q * w + pattern.entry_local[e]] = jac_val[e]
     for a in range(d):
-        t = work[t_base + a * m : t_base + (a + 1) * m]
         for q in range(d):
             x = step * weight[H + a * d + q]
-            g = work[g_base + q * m : g_base + (q + 1) * m]
-            for k in range(m):
-                t[k] = x * g[k] + (t[k] if q > 0 else 0.0)
+            if x != 0.0:
+                for k in range(0, w, 8):
+                    subtract_eight(work, t_base + a * w + k, g_base + q * w + k, -x)
 
 
 @kernel(inline=True)
 def _add_rows(work: Array, m: int, count: int, symmetric: bool) -> None:
-    """The m x m matrix at the start of work += sum over rows a < count of G_a' T_a, T = h H G."""
-    g_base = m * m
-    t_base = g_base + ROWS * m
+    """The matrix at the start of work += sum over rows a < count of G_a' T_a, T = h H G."""
+    w = eights(m)
+    g_base = m * w
+    t_base = g_base + ROWS * w
     for a in range(0, count, 4):
-        for k in range(count * m, (a + 4) * m):
+        for k in range(count * w, (a + 4) * w):
             work[g_base + k] = 0.0
             work[t_base + k] = 0.0
-        t0 = work[t_base + a * m : t_base + (a + 1) * m]
-        t1 = work[t_base + (a + 1) * m : t_base + (a + 2) * m]
-        t2 = work[t_base + (a + 2) * m : t_base + (a + 3) * m]
-        t3 = work[t_base + (a + 3) * m : t_base + (a + 4) * m]
         for i in range(m):
-            g = g_base + a * m + i
-            g0, g1, g2, g3 = work[g], work[g + m], work[g + 2 * m], work[g + 3 * m]
-            y = work[i * m : i * m + (i + 1 if symmetric else m)]
-            for j in range(y.size):
-                y[j] = y[j] + g0 * t0[j] + g1 * t1[j] + g2 * t2[j] + g3 * t3[j]
+            g = g_base + a * w + i
+            g0, g1, g2, g3 = work[g], work[g + w], work[g + 2 * w], work[g + 3 * w]
+            for j in range(0, i + 1 if symmetric else m, 8):
+                add_eight(work, i * w + j, t_base + a * w + j, w, g0, g1, g2, g3)
 
 
 @kernel(inline=True)
 def _add_to_front(pattern: Pattern, c: int, work: Array, m: int, symmetric: bool, values: Array) -> None:
-    """Add the m x m matrix at the start of work to the front of clique c; places ascend: lower stays so."""
+    """Add the matrix at the start of work to the front of clique c; places ascend: lower stays so."""
     if c >= 0:
         s = pattern.clique_front[c]
         n = pattern.row_ptr[s + 1] - pattern.row_ptr[s]
@@ -130,4 +128,4 @@ def _add_to_front(pattern: Pattern, c: int, work: Array, m: int, symmetric: bool
         for i in range(m):
             base = pattern.value_ptr[s] + pattern.clique_place[place + i] * n
             for j in range(i + 1 if symmetric else m):
-                values[base + pattern.clique_place[place + j]] += work[i * m + j]
+                values[base + pattern.clique_place[place + j]] += work[i * eights(m) + j]

@@ -118,10 +118,7 @@ def _solve_island(
     """One island; force (a start on entry) and velocity are filled in place."""
     near = False
     if guess is not None and takes_quick(solver):
-        for patient in (not brief, True):
-            tally, good = _quickly(flat, inertia, solver, force, velocity, guess, patient)
-            if good or patient or tally[RESIDUAL] < ROUGH:
-                break
+        tally, good = _quickly(flat, inertia, solver, force, velocity, guess, ROUGH if brief else 0.0)
         near = tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)
         if good or (brief and near):
             return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
@@ -145,12 +142,12 @@ def takes_quick(solver: Formulation) -> bool:
 
 
 def _quickly(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array, patient: bool
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array, rough: float
 ) -> tuple[Array, bool]:
     """The tally of the usual step, and whether it was one."""
     found, tally = np.zeros(3), np.zeros(TALLY)
     push, goal = free_gain(inertia, flat.step, flat.force), QUICK * solver.tolerance
-    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, patient, force, velocity, found)
+    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, rough, force, velocity, found)
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
     return tally, good
 

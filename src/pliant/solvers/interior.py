@@ -155,9 +155,8 @@ def _scaled(law: Array, h: float, path: Path, lo: int, n: int, x: Array, y: Arra
 
 
 @kernel
-def central_step(rows: Rows, path: Path, system: System, cone: float, kappa: float, corrected: float) -> None:
-    """Blocks of the linearised step towards lambda o u = kappa e; `corrected` adds Mehrotra's second-order term
-    of the directions at hand."""
+def central_blocks(rows: Rows, path: Path, system: System, cone: float) -> None:
+    """Blocks of the linearised step, wherever on the path it leads."""
     for b in range(rows.block_ptr.size - 1):
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         if n < 1:
@@ -166,12 +165,28 @@ def central_step(rows: Rows, path: Path, system: System, cone: float, kappa: flo
             for e in range(n * n):
                 system.B[q + e] = 1.0 if e % (n + 1) == 0 else 0.0
                 system.C[q + e] = 0.0
+        elif n == 1:
+            _scalar_block(rows.law, rows.step, path, system, lo, q)
+        else:
+            _contact_block(rows.law, path, system, lo, n, q, cone)
+
+
+@kernel
+def central_goals(rows: Rows, path: Path, system: System, kappa: float, corrected: float) -> None:
+    """Right-hand sides of the step towards lambda o u = kappa e; `corrected` adds Mehrotra's second-order term of the
+    directions at hand."""
+    for b in range(rows.block_ptr.size - 1):
+        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        if n < 1:
+            continue
+        if is_fixed(rows.law, rows.step, lo):
             for i in range(n):
                 system.k[lo + i] = 0.0
         elif n == 1:
-            _central_scalar(rows.law, rows.step, path, system, lo, q, kappa, corrected)
+            low, high = _targets(rows.law, rows.step, path, lo, kappa, corrected)
+            system.k[lo] = system.C[q] * (low - high - path.gap[lo])
         else:
-            _central_contact(rows.law, rows.step, path, system, lo, n, q, cone, kappa, corrected)
+            _contact_goal(rows.law, rows.step, path, system, lo, n, q, kappa, corrected)
 
 
 @kernel
@@ -188,37 +203,41 @@ def _targets(law: Array, h: float, path: Path, i: int, kappa: float, corrected: 
 
 
 @kernel
-def _central_scalar(
-    law: Array, h: float, path: Path, system: System, i: int, q: int, kappa: float, corrected: float
-) -> None:
+def _scalar_block(law: Array, h: float, path: Path, system: System, i: int, q: int) -> None:
     theta = 0.0
     if law[i, LOWER] > -np.inf:
         theta += path.dual[i] / (path.force[i] - law[i, LOWER])
     if law[i, UPPER] < np.inf:
         theta += path.other[i] / (law[i, UPPER] - path.force[i])
-    low, high = _targets(law, h, path, i, kappa, corrected)
     stiff = path.R[i] + theta
     fit = 1.0 / (stiff + h * law[i, MOBILITY])
     system.B[q], system.C[q] = stiff * fit, fit
     if not stiff < np.inf:
-        system.B[q], system.C[q], fit = 1.0, 0.0, 0.0
-    system.k[i] = fit * (low - high - path.gap[i])
+        system.B[q], system.C[q] = 1.0, 0.0
 
 
 @kernel
-def _central_contact(
-    law: Array,
-    h: float,
-    path: Path,
-    system: System,
-    lo: int,
-    n: int,
-    q: int,
-    cone: float,
-    kappa: float,
-    corrected: float,
-) -> None:
+def _contact_block(law: Array, path: Path, system: System, lo: int, n: int, q: int, cone: float) -> None:
     """(inv(W) + W R) dx + W D (G dv) = d - W gap: W and its inverse, never W^2, whose digits are lost near the rim."""
+    W = path.W
+    for i in range(n):
+        for j in range(n):
+            nu = 1.0 if j == 0 else law[lo + j, FRICTION]
+            e = q + i * n + j
+            if nu == 0.0 or (i > 0 and law[lo + i, FRICTION] == 0.0):
+                system.B[e], system.C[e] = 1.0 if i == j else 0.0, 0.0
+            elif j == 0:
+                system.B[e], system.C[e] = path.V[e] + W[e] * path.R[lo], W[e]
+            else:
+                lean = nu * (W[e] + cone * path.slip[lo + j] * W[q + i * n])
+                system.B[e], system.C[e] = path.V[e] / nu + lean * law[lo + j, COMPLIANCE], lean
+
+
+@kernel
+def _contact_goal(
+    law: Array, h: float, path: Path, system: System, lo: int, n: int, q: int, kappa: float, corrected: float
+) -> None:
+    """d - W gap, s o d = kappa e - s o s in the scaled coordinates s = W y."""
     work, W = system.small[2], path.W
     x, y, s, t, d = work[0], work[1], work[2], work[3], work[4]
     _scaled(law, h, path, lo, n, x, y)
@@ -242,20 +261,10 @@ def _central_contact(
             t[i] -= d[i]
     divide(s, t, n, d)
     for i in range(n):
-        mu = 1.0 if i == 0 else law[lo + i, FRICTION]
         k = d[i]
         for j in range(n):
-            nu = 1.0 if j == 0 else law[lo + j, FRICTION]
-            e = q + i * n + j
-            k -= W[e] * path.gap[lo + j]
-            if mu == 0.0 or nu == 0.0:
-                system.B[e], system.C[e] = 1.0 if i == j else 0.0, 0.0
-            elif j == 0:
-                system.B[e], system.C[e] = path.V[e] + W[e] * path.R[lo], W[e]
-            else:
-                lean = nu * (W[e] + cone * path.slip[lo + j] * W[q + i * n])
-                system.B[e], system.C[e] = path.V[e] / nu + lean * law[lo + j, COMPLIANCE], lean
-        system.k[lo + i] = k if mu > 0.0 else 0.0
+            k -= W[q + i * n + j] * path.gap[lo + j]
+        system.k[lo + i] = k if i == 0 or law[lo + i, FRICTION] > 0.0 else 0.0
 
 
 @kernel

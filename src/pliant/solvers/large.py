@@ -48,8 +48,8 @@ from pliant.solvers.symbolic import find_pattern
 from pliant.solvers.whiten import Inertia
 
 FIRST = 16  # steps of Newton with the laws as they are
-CUTS = (0.1, 0.01, 1e-3, 1e-5) * 2  # times 1 / (h a), where the laws are cut into pieces
-EACH = 8  # steps of each cut
+CUTS = 0.1, 0.01, 1e-3, 1e-5  # times 1 / (h a), where the laws are cut into pieces
+EACH, TURNS = 8, 2  # steps of each cut, and how often all of them have their turn after a path
 FAR = 1e-6  # a residual below which steps are whole
 SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 
@@ -57,10 +57,10 @@ SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 @separate
 @kernel
 def large(
-    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, patient: bool,
+    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
     force: Array, velocity: Array, tally: Array,
 ) -> bool:  # fmt: skip
-    """As `quick`. patient: else what Newton does not find is searched for only among few contacts to a body."""
+    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each."""
     tally[0] = tally[1] = tally[2] = 0.0
     rows, diagonal = make_rows(flat, inertia), np.arange(velocity.size + 1)
     tree, ptr, row = find_trees(rows, inertia)
@@ -80,7 +80,7 @@ def large(
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
     _newton(island, coupling, 1.0, FIRST, force)
-    if not done[RESIDUAL] < NEARLY and (patient or by_forces):
+    if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
         if by_forces:
             pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)
@@ -114,16 +114,18 @@ def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force:
 @kernel
 def _search(island: Island, start: Array, force: Array) -> None:
     """Interior paths, from `start` and from the best forces of all, and Newton from where they end."""
-    tally, nothing = island.motion.tally, no_coupling()
+    tally, nothing, tried = island.motion.tally, no_coupling(), np.inf
     copy(start, force)
     for spread in SPREADS:
         interior(island, force, 1.0 - island.lift, spread, PATH)
-        for scale in CUTS:
-            if tally[RESIDUAL] < NEARLY:
-                break
-            if scale == CUTS[0]:
-                copy(island.motion.best, force)
-            _newton(island, nothing, scale, EACH, force)
+        for _ in range(TURNS):
+            if not tally[RESIDUAL] < tried:
+                break  # the same forces lead to the same end
+            tried = tally[RESIDUAL]
+            copy(island.motion.best, force)
+            for scale in CUTS:
+                if not tally[RESIDUAL] < NEARLY:
+                    _newton(island, nothing, scale, EACH, force)
         copy(island.motion.best, force)
         if tally[RESIDUAL] < NEARLY:
             _newton(island, nothing, 1.0, EACH, force)

@@ -10,19 +10,23 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import flattened
 from pliant.inputs import Array, Ints
 from pliant.solvers.assemble import assemble
 from pliant.solvers.dense import dense_factor, dense_solve
 from pliant.solvers.factor import factor
 from pliant.solvers.rows import PROX, Rows, add_impulse, rates
+from pliant.solvers.small import LEFT, RIGHT, apply_small, solve_small
 from pliant.solvers.solve import solve
 from pliant.solvers.symbolic import Pattern
+
+SKEW = 1e-11  # of the diagonal, up to which H counts as symmetric
 
 
 class System(NamedTuple):
     """Storage for the linearised step of one island."""
 
-    B: Array  # d x d per block, by rows
+    B: Array  # d x d per block, by rows; then the factors of B + C E
     C: Array  # d x d per block
     H: Array  # d x d per block
     k: Array  # (m,)
@@ -31,6 +35,7 @@ class System(NamedTuple):
     values: Array  # the factors of P
     work: Array
     small: Array  # (3, 8, 8) for one block
+    exchange: Ints  # (m,) of those factors
 
 
 @kernel
@@ -47,71 +52,61 @@ def make_system(rows: Rows, pattern: Pattern) -> System:
         np.empty(pattern.value_ptr[-1]),
         np.empty(pattern.work),
         np.zeros((3, 8, 8)),
+        np.empty(m, np.int64),
     )
 
 
 @kernel
-def solve_small(A: Array, n: int, X: Array, width: int) -> None:
-    """X := inv(A) X for a small A (n, n), both overwritten; partial pivoting."""
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        if best != k:
-            for j in range(n):
-                A[k, j], A[best, j] = A[best, j], A[k, j]
-            for j in range(width):
-                X[k, j], X[best, j] = X[best, j], X[k, j]
-        for i in range(k + 1, n):
-            f = A[i, k] / A[k, k]
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-                for j in range(width):
-                    X[i, j] -= f * X[k, j]
-    for j in range(width):
-        for i in range(n - 1, -1, -1):
-            s = X[i, j]
-            for t in range(i + 1, n):
-                s -= A[i, t] * X[t, j]
-            X[i, j] = s / A[i, i]
-
-
-@kernel
-def _eliminate_forces(rows: Rows, system: System, least: float) -> bool:
-    """H = inv(B + C E) C and push = inv(B + C E) k per block; returns whether every H is symmetric."""
-    A, X = system.small[0], system.small[1]
-    symmetric = True
+def eliminate_forces(rows: Rows, system: System, least: float) -> bool:
+    """H = inv(B + C E) C and push = inv(B + C E) k per block, and the factors of B + C E in the place of B; returns
+    whether every H is symmetric."""
+    B, C, H, work, symmetric = system.B, system.C, system.H, flattened(system.small), True
     for b in range(rows.block_ptr.size - 1):
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        if _is_given(B, C, q, n):
+            for i in range(n):
+                system.exchange[lo + i] = i
+                system.push[lo + i] = system.k[lo + i] / B[q + i * n + i]
+                for j in range(n):
+                    H[q + i * n + j] = 0.0
+            continue
         if n == 1:
-            pivot = system.B[q] + system.C[q] * least * rows.law[lo, PROX]
-            system.H[q] = system.C[q] / pivot
-            system.push[lo] = system.k[lo] / pivot
+            B[q] += C[q] * least * rows.law[lo, PROX]
+            H[q], system.push[lo] = C[q] / B[q], system.k[lo] / B[q]
             continue
         for i in range(n):
             for j in range(n):
-                c = system.C[q + i * n + j]
-                A[i, j] = system.B[q + i * n + j] + c * least * rows.law[lo + j, PROX]
-                X[i, j] = c
-            X[i, n] = system.k[lo + i]
-        solve_small(A, n, X, n + 1)
+                c = C[q + i * n + j]
+                work[8 * i + j] = B[q + i * n + j] + c * least * rows.law[lo + j, PROX]
+                work[RIGHT + 8 * i + j] = c
+            work[RIGHT + 8 * i + n] = system.k[lo + i]
+        solve_small(work, n, system.exchange[lo : lo + n])
         for i in range(n):
             for j in range(n):
-                system.H[q + i * n + j] = X[i, j]
+                x = work[RIGHT + 8 * i + j]
+                B[q + i * n + j], H[q + i * n + j] = work[(8 * i if i <= j else LEFT + 8 * i) + j], x
                 if j < i:
-                    gap = abs(X[i, j] - X[j, i])
-                    if gap > 1e-11 * (abs(X[i, i]) + abs(X[j, j])):
-                        symmetric = False
-            system.push[lo + i] = X[i, n]
+                    sizes = abs(work[RIGHT + 9 * i]) + abs(work[RIGHT + 9 * j])
+                    symmetric = symmetric and not abs(x - work[RIGHT + 8 * j + i]) > SKEW * sizes
+            system.push[lo + i] = work[RIGHT + 8 * i + n]
     return symmetric
+
+
+@kernel(inline=True)
+def _is_given(B: Array, C: Array, q: int, n: int) -> bool:
+    """Whether the forces of a block depend neither on the motion nor on each other: most contacts are open."""
+    for i in range(n):
+        for j in range(n):
+            e = q + i * n + j
+            if C[e] != 0.0 or (i != j and B[e] != 0.0):
+                return False
+    return True
 
 
 @kernel
 def factorize(rows: Rows, pattern: Pattern, system: System, least: float) -> bool:
     """Eliminate the forces, assemble and factor P; False: no usable pivot."""
-    symmetric = _eliminate_forces(rows, system, least)
+    symmetric = eliminate_forces(rows, system, least)
     unit = np.ones(pattern.mass_entry.size)
     for _ in range(2):
         assemble(
@@ -128,19 +123,14 @@ def factorize(rows: Rows, pattern: Pattern, system: System, least: float) -> boo
 
 
 @kernel
-def push_forces(rows: Rows, system: System, least: float) -> None:
+def push_forces(rows: Rows, system: System) -> None:
     """New right-hand sides on the factors at hand: push = inv(B + C E) k."""
-    A, X = system.small[0], system.small[1]
+    x = system.push
     for b in range(rows.block_ptr.size - 1):
-        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-        for i in range(n):
-            for j in range(n):
-                A[i, j] = system.B[q + i * n + j] + system.C[q + i * n + j] * least * rows.law[lo + j, PROX]
-            X[i, 0] = system.k[lo + i]
-        if n > 0:
-            solve_small(A, n, X, 1)
-        for i in range(n):
-            system.push[lo + i] = X[i, 0]
+        lo, n = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
+        for i in range(lo, lo + n):
+            x[i] = system.k[i]
+        apply_small(system.B[rows.square_ptr[b] : rows.square_ptr[b + 1]], system.exchange[lo : lo + n], x[lo : lo + n])
 
 
 @kernel

@@ -7,7 +7,8 @@ from pliant.inputs import Array
 from pliant.solvers.interior import (
     Path,
     advance,
-    central_step,
+    central_blocks,
+    central_goals,
     dual_directions,
     longest_step,
     make_path,
@@ -35,7 +36,15 @@ from pliant.solvers.island import (
     is_rigid,
     settle,
 )
-from pliant.solvers.linear import Dense, dense_direction, direction, factorize, make_dense, push_forces
+from pliant.solvers.linear import (
+    Dense,
+    dense_direction,
+    direction,
+    eliminate_forces,
+    factorize,
+    make_dense,
+    push_forces,
+)
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
 
@@ -69,7 +78,7 @@ def newton(island: Island, force: Array, most: float, search: float, polish: flo
             tally[FACTORIZATIONS] += 1
             tally[ITERATIONS] += 1
         if not anew:
-            push_forces(rows, system, LEAST)
+            eliminate_forces(rows, system, LEAST)
         elif not factorize(rows, island.pattern, system, LEAST):
             break
         clear(x)
@@ -177,9 +186,11 @@ def _aim(
     """The direction towards lambda o u = target, into path and dx, on new factors or those at hand; returns the longest
     step along it, -1 if there are no factors."""
     rows, system = island.rows, island.system
-    central_step(rows, path, system, cone, target, corrected)
+    if anew:
+        central_blocks(rows, path, system, cone)
+    central_goals(rows, path, system, target, corrected)
     if not anew:
-        push_forces(rows, system, LEAST_INSIDE)
+        push_forces(rows, system)
     elif not factorize(rows, island.pattern, system, LEAST_INSIDE):
         return -1.0
     whitened_impulse(rows, path.force, dx)

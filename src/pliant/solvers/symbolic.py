@@ -80,7 +80,7 @@ def find_pattern(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, b
     return Pattern(
         fronts.parent.size == 1,
         value_ptr[-1],
-        max(nv, widest * (widest + 2 * ROWS)),
+        max(nv, eights(widest) * (widest + 2 * ROWS)),
         fronts.row_ptr,
         fronts.row,
         fronts.width,
@@ -96,6 +96,12 @@ def find_pattern(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, b
         block_clique,
         entry_local,
     )
+
+
+@kernel(inline=True)
+def eights(n: int) -> int:
+    """n, or the next multiple of eight."""
+    return (n + 7) // 8 * 8
 
 
 @kernel

@@ -19,7 +19,8 @@ from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import prepare, solve
 from pliant.solvers.interior import (
     advance,
-    central_step,
+    central_blocks,
+    central_goals,
     dual_directions,
     longest_step,
     make_path,
@@ -114,7 +115,8 @@ def _compile_parts() -> None:
     start_path(rows, path, none, none, 0.0, 0.0)
     measure(rows, path, none, 0.0)
     scale_contacts(rows, path, system.small)
-    central_step(rows, path, system, 0.0, 0.0, 0.0)
+    central_blocks(rows, path, system, 0.0)
+    central_goals(rows, path, system, 0.0, 0.0)
     dual_directions(rows, path, system.flow, 0.0, 0.0)
     longest_step(rows, path, system.small[2])
     product_after(rows, path, 0.0)
