@@ -1,7 +1,7 @@
 """The numbers of P = M + h sum_b G_b' H_b G_b, put into the fronts."""
 
 from pliant._compile import kernel
-from pliant._intrinsics import add_eight, subtract_eight
+from pliant._intrinsics import add_eight
 from pliant.inputs import Array, Ints
 from pliant.solvers.symbolic import ROWS, Pattern, eights
 
@@ -86,19 +86,23 @@ def _collect_block(
     """Append to work the rows of G_b, spread over the m velocities of the clique, and of T_b = h H_b G_b."""
     d, w = block_ptr[b + 1] - block_ptr[b], eights(m)
     g_base = m * w + count * w
-    t_base = g_base + ROWS * w
+    t_base = g_base + (ROWS + 4) * w
     for k in range(d * w):
-        work[g_base + k] = 0.0
         work[t_base + k] = 0.0
+    for k in range((d + 3) // 4 * 4 * w):
+        work[g_base + k] = 0.0
     for q in range(d):
         for e in range(jac_ptr[block_ptr[b] + q], jac_ptr[block_ptr[b] + q + 1]):
             work[g_base + q * w + pattern.entry_local[e]] = jac_val[e]
     for a in range(d):
-        for q in range(d):
-            x = step * weight[H + a * d + q]
-            if x != 0.0:
-                for k in range(0, w, 8):
-                    subtract_eight(work, t_base + a * w + k, g_base + q * w + k, -x)
+        for q in range(0, d, 4):
+            e, left = H + a * d + q, d - q
+            x = step * weight[e]
+            y = step * weight[e + 1] if left > 1 else 0.0
+            z = step * weight[e + 2] if left > 2 else 0.0
+            u = step * weight[e + 3] if left > 3 else 0.0
+            for k in range(0, w, 8):
+                add_eight(work, t_base + a * w + k, g_base + q * w + k, w, x, y, z, u)
 
 
 @kernel(inline=True)
@@ -106,7 +110,7 @@ def _add_rows(work: Array, m: int, count: int, symmetric: bool) -> None:
     """The matrix at the start of work += sum over rows a < count of G_a' T_a, T = h H G."""
     w = eights(m)
     g_base = m * w
-    t_base = g_base + ROWS * w
+    t_base = g_base + (ROWS + 4) * w
     for a in range(0, count, 4):
         for k in range(count * w, (a + 4) * w):
             work[g_base + k] = 0.0

@@ -7,6 +7,7 @@ and quadratic cone program solvers, 2010, section 4).
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import few
 from pliant.inputs import Array
 
 
@@ -72,15 +73,15 @@ def scaling(x: Array, y: Array, n: int, W: Array, V: Array) -> None:
     for i in range(1, n):
         s += x[i] * y[i]
     gamma = np.sqrt(0.5 * (1.0 + s / (rx * ry)))
-    eta = np.sqrt(rx / ry)
+    eta, w = np.sqrt(rx / ry), few()
     w0 = (x[0] / rx + y[0] / ry) / (2.0 * gamma)
     W[0, 0], V[0, 0] = eta * w0, w0 / eta
     for i in range(1, n):
-        wi = (x[i] / rx - y[i] / ry) / (2.0 * gamma)
-        W[0, i] = W[i, 0] = eta * wi
-        V[0, i] = V[i, 0] = -wi / eta
+        w[i] = (x[i] / rx - y[i] / ry) / (2.0 * gamma)
+        W[0, i] = W[i, 0] = eta * w[i]
+        V[0, i] = V[i, 0] = -w[i] / eta
+        share = w[i] / (1.0 + w0)
         for j in range(1, i + 1):
-            wj = (x[j] / rx - y[j] / ry) / (2.0 * gamma)
-            q = wi * wj / (1.0 + w0) + (1.0 if i == j else 0.0)
+            q = share * w[j] + (1.0 if i == j else 0.0)
             W[i, j] = W[j, i] = eta * q
             V[i, j] = V[j, i] = q / eta

@@ -239,7 +239,7 @@ def _contact_goal(
 ) -> None:
     """d - W gap, s o d = kappa e - s o s in the scaled coordinates s = W y."""
     work, W = system.small[2], path.W
-    x, y, s, t, d = work[0], work[1], work[2], work[3], work[4]
+    x, y, s, t, d, e = work[0], work[1], work[2], work[3], work[4], work[5]
     _scaled(law, h, path, lo, n, x, y)
     for i in range(n):
         s[i] = 0.0
@@ -249,13 +249,15 @@ def _contact_goal(
     for i in range(n):
         t[i] = (kappa if i == 0 else 0.0) - t[i]
     if corrected != 0.0:
+        for j in range(n):
+            mu = 1.0 if j == 0 else law[lo + j, FRICTION]
+            d[j] = path.d_force[lo + j] / mu if mu > 0.0 else 0.0
+            e[j] = path.d_dual[lo + j] if mu > 0.0 else 0.0
         for i in range(n):
             x[i], y[i] = 0.0, 0.0
             for j in range(n):
-                mu = 1.0 if j == 0 else law[lo + j, FRICTION]
-                if mu > 0.0:
-                    x[i] += path.V[q + i * n + j] * path.d_force[lo + j] / mu
-                    y[i] += W[q + i * n + j] * path.d_dual[lo + j]
+                x[i] += path.V[q + i * n + j] * d[j]
+                y[i] += W[q + i * n + j] * e[j]
         multiply(x, y, n, d)
         for i in range(n):
             t[i] -= d[i]

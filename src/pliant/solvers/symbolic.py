@@ -80,7 +80,7 @@ def find_pattern(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, b
     return Pattern(
         fronts.parent.size == 1,
         value_ptr[-1],
-        max(nv, eights(widest) * (widest + 2 * ROWS)),
+        max(nv, eights(widest) * (widest + 2 * ROWS + 4)),
         fronts.row_ptr,
         fronts.row,
         fronts.width,
