@@ -8,6 +8,7 @@ import pytest
 from pliant import _intrinsics as plain
 from pliant._compile import kernel
 from pliant._intrinsics import (
+    add_eight,
     cubes,
     few,
     flattened,
@@ -101,6 +102,21 @@ def test_views_have_other_shapes():
 def test_rooms_are_apart_and_given_back(n):
     for _ in range(200):  # a megabyte each time, were it kept
         assert worked(n) == sum(i * i for i in range(n))
+
+
+@kernel
+def added(x: Array, to: int, of: int, apart: int, a: float, b: float, c: float, d: float) -> None:
+    add_eight(x, to, of, apart, a, b, c, d)
+
+
+@pytest.mark.parametrize(("of", "apart"), [(0, 8), (20, 9), (20, 0), (7, 3)])
+def test_eight_of_four_rows_at_a_time(of, apart):
+    rng = np.random.default_rng(of)
+    x, factors = rng.standard_normal(60), rng.standard_normal(4)
+    y = x.copy()
+    added(x, 11, of, apart, *factors)
+    plain.add_eight(y, 11, of, apart, *factors)
+    np.testing.assert_array_equal(x, y)
 
 
 @kernel

@@ -118,9 +118,10 @@ def add_eight(
     a: float, b: float, c: float, d: float,
 ) -> None:  # fmt: skip
     """array[to + j] += factor array[of + k apart + j] for eight j, k = 0 to 3 and their factors a to d; likewise."""
+    total = array[to : to + 8].copy()
     for k, factor in enumerate((a, b, c, d)):
-        start = int(of) + k * int(apart)
-        array[int(to) : int(to) + 8] += factor * array[start : start + 8]
+        total += factor * array[of + k * apart : of + k * apart + 8]
+    array[to : to + 8] = total
 
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:

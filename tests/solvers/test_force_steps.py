@@ -36,8 +36,9 @@ class Made:
         fill_rows(flat, self.rows)
         squares = int(self.rows.square_ptr[-1])
         sizes: dict[str, Any] = {"B": squares, "C": squares, "H": 9, "k": m, "push": m, "flow": m, "values": 9}
-        room = {name: np.zeros(size) for name, size in sizes.items()}
-        self.pieces = System(**room, work=np.zeros(m * wide(m)), small=np.zeros((1, 3, 3)))
+        room: dict[str, Any] = {name: np.zeros(size) for name, size in sizes.items()}
+        room |= {"work": np.zeros(m * wide(m)), "small": np.zeros((1, 3, 3)), "exchange": np.zeros(1, np.int64)}
+        self.pieces = System(**room)
         self.rng = np.random.default_rng(seed)
         self.force, self.rate = 10.0 * self.rng.normal(size=m), self.rng.normal(size=m)
 

@@ -20,8 +20,9 @@ def make_pieces(rows: Rows) -> System:
     """On the caller's stack."""
     m, squares, none = rows.law.shape[0], rows.square_ptr[-1], room(9)
     return System(
-        room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * wide(m)), cubes(none), long_room(1)
-    )
+        room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * wide(m)), cubes(none),
+        long_room(1),
+    )  # fmt: skip
 
 
 @kernel

@@ -75,7 +75,8 @@ class Step:
 @np.errstate(all="ignore")  # velocities of what is not finite
 def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, search: bool = True, resort: bool = True) -> Answer:
     """The same, with all that the solvers have. search: else with the usual step only. resort: else whatever that
-    finds. As in `attempt`, of many rows those that are open and far from closing are left out at first."""
+    finds. As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no
+    answer of some is none of more."""
     if len(flat.kind) <= MOST:
         return _solve_some(flat, solver, guess, search, resort)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
@@ -85,7 +86,7 @@ def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, search: bool = 
         if again == WIDER:
             nearby.rows[:] = True
         answer = _solve_some(nearby.part(), solver, guess, search, resort)
-        if not nearby.widen(answer.velocity):
+        if not (answer.status.solved or resort) or not nearby.widen(answer.velocity):
             break
     force[nearby.rows] = answer.force
     return answer._replace(force=force)
