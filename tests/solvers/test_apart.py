@@ -15,6 +15,7 @@ from pliant.solvers.apart import solve_apart
 from pliant.solvers.coupling import find_force_pattern, find_trees, force_direction, is_better, make_coupling
 from pliant.solvers.island import make_island
 from pliant.solvers.islands import find_islands
+from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.quick import MOST
 from pliant.solvers.rows import make_rows
@@ -40,7 +41,7 @@ def attempt(problem: pliant.StepProblem, guess: Any = None) -> tuple[bool, np.nd
     force, velocity, tally = np.zeros(len(flat.kind)), np.zeros(len(flat.velocity)), np.zeros(3)
     push = free_gain(inertia, flat.step, flat.force)
     start = flat.velocity if guess is None else guess
-    found = solve_apart(flat, inertia, push, start, 0.0, 5e-9, 0.0, force, velocity, tally)
+    found = solve_apart(flat, inertia, push, start, 0.0, 5e-9, 0.0, force, velocity, tally, NONE_KNOWN)
     return bool(found), force, velocity, tally
 
 
@@ -90,7 +91,7 @@ def test_the_direction_by_forces_solves_its_system():
     tree, ptr, row = find_trees(rows, inertia)
     assert is_better(tree, ptr, rows) and 40 <= len(ptr) - 1 <= 42  # what turns about the axis may be alone
     coupling = make_coupling(rows, tree, ptr, row)
-    pattern = find_force_pattern(coupling)
+    pattern = find_force_pattern(coupling, NONE_KNOWN)
     push, m = free_gain(inertia, flat.step, flat.force), len(flat.kind)
     island = make_island(inertia, rows, pattern, flat.velocity, push, 0.0, 10.0, 1e-10)
     rng = np.random.default_rng(0)

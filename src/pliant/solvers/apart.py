@@ -17,13 +17,14 @@ from pliant.solvers.whiten import Inertia, factor_inertia
 @kernel
 def solve_apart(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
-    force: Array, velocity: Array, tally: Array,
+    force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
     """Fill force, (m,), velocity, (nv,), and tally; False: not all islands are solved. Then they hold the best that was
     found, or nothing of use, if tally counts no iterations.
 
     push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
     will do. rough: one of many rows, above which they are worth a long search.
+    known: see `known`.
     """
     for j in range(velocity.size):
         velocity[j] = flat.velocity[j] + push[j]
@@ -32,12 +33,12 @@ def solve_apart(
     if force.size == 0:
         return True
     if is_one_tree(inertia.parent, flat.jac_ptr):
-        return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally)
+        return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
     velocity_island, row_island, count = find_islands(flat)
     v_ptr, velocities = members(velocity_island, count)
     r_ptr, rows = members(row_island, count)
     if count == 1 and 2 * velocities.size > velocity.size:
-        return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally)
+        return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
     local, some, good = np.empty(velocity.size, np.int64), np.zeros(3), True
     for k in range(count):
         v, r = velocities[v_ptr[k] : v_ptr[k + 1]], rows[r_ptr[k] : r_ptr[k + 1]]
@@ -47,7 +48,7 @@ def solve_apart(
         part = extract(flat, v, r, local)
         own = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
         part_force, part_velocity = np.zeros(r.size), np.empty(v.size)
-        if not _solve_one(part, own, push[v], guess[v], lift, goal, rough, part_force, part_velocity, some):
+        if not _solve_one(part, own, push[v], guess[v], lift, goal, rough, part_force, part_velocity, some, known):
             if some[1] == 0.0:
                 tally[1] = 0.0
                 return False
@@ -65,12 +66,12 @@ def solve_apart(
 @kernel(inline=True)
 def _solve_one(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
-    force: Array, velocity: Array, tally: Array,
+    force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
     """`solve_apart`, of one island."""
     if force.size <= MOST:
         return quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
-    return large(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally)
+    return large(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
 
 
 @kernel

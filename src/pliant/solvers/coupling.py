@@ -12,11 +12,12 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array, Ints
 from pliant.solvers.factor import factor
+from pliant.solvers.known import known_pattern
 from pliant.solvers.linear import System
 from pliant.solvers.rows import PROX, Rows
 from pliant.solvers.solve import solve
 from pliant.solvers.stages import LEAST
-from pliant.solvers.symbolic import Pattern, find_pattern
+from pliant.solvers.symbolic import Pattern
 from pliant.solvers.whiten import Inertia
 
 FEWER = 0.5  # pairs of rows on trees, against those of velocities in blocks, up to which forces are the unknowns
@@ -158,11 +159,9 @@ def no_coupling() -> Coupling:
 
 
 @kernel
-def find_force_pattern(coupling: Coupling) -> Pattern:
+def find_force_pattern(coupling: Coupling, known: Ints) -> Pattern:
     """Where the entries of D go: trees in the place of blocks."""
-    diagonal = np.arange(coupling.home.size + 1)
-    trees = np.arange(coupling.ptr.size)
-    return find_pattern(diagonal, diagonal[:-1], coupling.ptr, coupling.row, trees)
+    return known_pattern(known, coupling.home.size, coupling.ptr, coupling.row, np.arange(coupling.ptr.size))
 
 
 @kernel

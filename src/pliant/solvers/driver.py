@@ -26,6 +26,7 @@ from pliant.solvers.island import (
     make_island,
 )
 from pliant.solvers.islands import find_islands, split
+from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.predict import predict
 from pliant.solvers.quick import NEARLY, QUICK
 from pliant.solvers.quick import STEPS as QUICK_STEPS
@@ -147,7 +148,7 @@ def _quickly(
     """The tally of the usual step, and whether it was one."""
     found, tally = np.zeros(3), np.zeros(TALLY)
     push, goal = free_gain(inertia, flat.step, flat.force), QUICK * solver.tolerance
-    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, rough, force, velocity, found)
+    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, rough, force, velocity, found, NONE_KNOWN)
     tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
     return tally, good
 

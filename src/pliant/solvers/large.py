@@ -10,7 +10,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._linkage import separate
 from pliant.flat import Flat
-from pliant.inputs import Array
+from pliant.inputs import Array, Ints
 from pliant.solvers.coupling import (
     Coupling,
     find_force_pattern,
@@ -38,13 +38,13 @@ from pliant.solvers.island import (
     make_island,
     settle,
 )
+from pliant.solvers.known import known_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, interior, line_search
-from pliant.solvers.symbolic import find_pattern
 from pliant.solvers.whiten import Inertia
 
 FIRST = 16  # steps of Newton with the laws as they are
@@ -58,19 +58,20 @@ SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 @kernel
 def large(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
-    force: Array, velocity: Array, tally: Array,
+    force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
-    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each."""
+    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each.
+    known: see `known`."""
     tally[0] = tally[1] = tally[2] = 0.0
-    rows, diagonal = make_rows(flat, inertia), np.arange(velocity.size + 1)
+    rows = make_rows(flat, inertia)
     tree, ptr, row = find_trees(rows, inertia)
     by_forces = is_better(tree, ptr, rows)
     if by_forces:
         coupling = make_coupling(rows, tree, ptr, row)
-        pattern = find_force_pattern(coupling)
+        pattern = find_force_pattern(coupling, known)
     else:
         coupling = no_coupling()
-        pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
+        pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
     island = make_island(inertia, rows, pattern, flat.velocity, push, lift, np.inf, NEARLY)
     if island.motion.tally[LINEAR] != 0.0:
         return False
@@ -82,7 +83,7 @@ def large(
     _newton(island, coupling, 1.0, FIRST, force)
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
         if by_forces:
-            pattern = find_pattern(diagonal, diagonal[:-1], rows.ptr, rows.idx, rows.block_ptr)
+            pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)
         _search(island, start, force)
     finish(island, force)

@@ -78,8 +78,9 @@ def solve_at(
         extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, np.inf, numbers(table, site.TALLY)
-    )
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, np.inf, numbers(table, site.TALLY),
+        wholes(table, site.KNOWN),
+    )  # fmt: skip
     since = lap(numbers(table, site.TIMES), SOLVE, since)
     if not good or not _usual(table, h, spots.pair, head, v, found):
         return UNUSUAL, since

@@ -13,6 +13,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
+from pliant.solvers.quick import MOST
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_rows import Mass
 from pliant.systems.mujoco_spin import Bodies
@@ -36,11 +37,13 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ) = range(DATA, STEP)  # fmt: skip
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SERVO, SERVO_FORCE, TAKEN,
-) = range(STEP, STEP + 23)  # fmt: skip
+    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SERVO, SERVO_FORCE, TAKEN, KNOWN,
+) = range(STEP, STEP + 24)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 23
+ENTRIES: Final = STEP + 24
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 11)
+
+REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
     "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "geom_xmat", "xmat",
@@ -104,6 +107,8 @@ class Site:
         self._rows = [np.zeros(size, kind) for kind in kinds]
         for k, array in enumerate(self._rows):
             self._enter(OLD_TYPE + k, array)
+        self._known = np.zeros(REMEMBERED * size if size > MOST else 0, np.int64)
+        self._enter(KNOWN, self._known)
 
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:

@@ -16,6 +16,7 @@ from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import ROUGH, is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
+from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.quick import MOST, QUICK
 from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
@@ -65,7 +66,7 @@ class Step:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, ROUGH, tally)
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, ROUGH, tally, NONE_KNOWN)
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
@@ -131,9 +132,9 @@ def _solve(flat: Flat, solver: Formulation, guess: Array, search: bool) -> Answe
 @kernel
 def attempt(
     h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
-    guess: Array, lift: float, goal: float, rough: float, tally: Array,
+    guess: Array, lift: float, goal: float, rough: float, tally: Array, known: Ints,
 ) -> tuple[bool, Array, Array]:  # fmt: skip
-    """(whether this is the answer, velocity, force): the usual step in one compiled call. rough, tally: as of
+    """(whether this is the answer, velocity, force): the usual step in one compiled call. rough, tally, known: as of
     `solve_apart`; if this is not the answer it may be near one.
 
     Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
@@ -149,7 +150,7 @@ def attempt(
     for again in range(WIDER + 1):
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
-        good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally)
+        good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally, known)
         if good and again < WIDER and some.size < m and _closes(h, efc, touch, shift, velocity, near):
             if again == WIDER - 1:
                 for i in range(m):
