@@ -97,7 +97,7 @@ def test_the_direction_by_forces_solves_its_system():
     rng = np.random.default_rng(0)
     force, p, missed, df = 10.0 * rng.normal(size=m), rng.normal(size=m), rng.normal(size=m), np.zeros(m)
     linearise_blocks(rows, force, p, 0.0, island.system)
-    assert force_direction(rows, coupling, pattern, island.system, missed, df)
+    assert force_direction(rows, coupling, pattern, island.system, missed, True, df)
     Z = np.zeros((m, len(flat.velocity)))
     for i in range(m):
         Z[i, rows.idx[rows.ptr[i] : rows.ptr[i + 1]]] = rows.val[rows.ptr[i] : rows.ptr[i + 1]]

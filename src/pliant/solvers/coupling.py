@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import subtract_eight
 from pliant.inputs import Array, Ints
 from pliant.solvers.factor import factor
 from pliant.solvers.known import known_pattern
@@ -29,7 +30,7 @@ class Coupling(NamedTuple):
     ptr: Ints  # (nt+1,)
     row: Ints  # ascending within a tree
     square_ptr: Ints  # (nt+1,) start of the entries of a tree
-    A: Array  # h times what a force on a row does to the rate of another by way of the tree, by rows
+    A: Array  # h times what a force on a row does to the rate of another by way of the tree, by rows; 16 to work with
     home: Ints  # (m,) the first tree of each row
 
 
@@ -132,7 +133,7 @@ def make_coupling(rows: Rows, tree: Ints, ptr: Ints, row: Ints) -> Coupling:
         for k in range(ptr[t], ptr[t + 1]):
             if home[row[k]] < 0:
                 home[row[k]] = t
-    A, z = np.zeros(square_ptr[nt]), np.zeros(nv)
+    A, z = np.zeros(square_ptr[nt] + 16), np.zeros(nv)  # what reads eight of the last row at a time reads on
     for t in range(nt):
         n = ptr[t + 1] - ptr[t]
         for a in range(n):
@@ -165,12 +166,15 @@ def find_force_pattern(coupling: Coupling, known: Ints) -> Pattern:
 
 
 @kernel
-def force_direction(rows: Rows, coupling: Coupling, pattern: Pattern, system: System, missed: Array, df: Array) -> bool:
-    """df of the pieces in `system`; False: no usable pivot."""
-    _assemble(rows, coupling, pattern, system)
-    failed, _ = factor(pattern, system.values, False, 0.0, system.work)
-    if failed >= 0:
-        return False
+def force_direction(
+    rows: Rows, coupling: Coupling, pattern: Pattern, system: System, missed: Array, anew: bool, df: Array
+) -> bool:
+    """df of the pieces in `system`, on new factors or those at hand; False: no usable pivot."""
+    if anew:
+        _assemble(rows, coupling, pattern, system)
+        failed, _ = factor(pattern, system.values, False, 0.0, system.work)
+        if failed >= 0:
+            return False
     for b in range(rows.block_ptr.size - 1):
         lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(n):
@@ -192,6 +196,7 @@ def _assemble(rows: Rows, coupling: Coupling, pattern: Pattern, system: System) 
         c = pattern.block_clique[t]
         s = pattern.clique_front[c]
         base, width = pattern.value_ptr[s], pattern.row_ptr[s + 1] - pattern.row_ptr[s]
+        square = coupling.square_ptr[t]
         for a in range(n):
             place[a] = pattern.clique_place[pattern.clique_ptr[c] + pattern.entry_local[first + a]]
         a = 0
@@ -201,18 +206,32 @@ def _assemble(rows: Rows, coupling: Coupling, pattern: Pattern, system: System) 
             d, q = rows.block_ptr[b + 1] - lo, rows.square_ptr[b]
             for i in range(d):
                 here = base + place[a + i] * width
-                for k in range(d):
-                    f = system.C[q + i * d + k]
-                    if f != 0.0:
-                        along = coupling.square_ptr[t] + (a + k) * n
-                        for j in range(n):
-                            values[here + place[j]] += f * coupling.A[along + j]
+                _add_row(system.C[q + i * d : q + i * d + d], coupling.A, square + a * n, n, values[here:], place)
                 if coupling.home[lo] == t:
                     for k in range(d):
                         values[here + place[a + k]] += (
                             system.B[q + i * d + k] + system.C[q + i * d + k] * LEAST * rows.law[lo + k, PROX]
                         )
             a += d
+
+
+@kernel(inline=True)
+def _add_row(factors: Array, A: Array, start: int, n: int, values: Array, place: Ints) -> None:
+    """To values, at their places, factors times rows of n numbers that begin at start; at the end of A is room for
+    eight."""
+    d, sum = factors.size, A.size - 8
+    first, last = 0, d
+    while first < d and factors[first] == 0.0:
+        first += 1
+    while last > first and factors[last - 1] == 0.0:
+        last -= 1
+    for j in range(0, n if last > first else 0, 8):
+        for k in range(8):
+            A[sum + k] = 0.0
+        for k in range(first, last):
+            subtract_eight(A, sum, start + k * n + j, -factors[k])
+        for k in range(min(8, n - j)):
+            values[place[j + k]] += A[sum + k]
 
 
 @kernel

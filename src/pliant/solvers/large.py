@@ -39,7 +39,7 @@ from pliant.solvers.island import (
     settle,
 )
 from pliant.solvers.known import known_pattern
-from pliant.solvers.linear import direction, factorize, make_system
+from pliant.solvers.linear import direction, eliminate_forces, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, natural_map
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
@@ -80,7 +80,7 @@ def large(
     else:
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
-    _newton(island, coupling, 1.0, FIRST, force)
+    _newton(island, coupling, 1.0, FIRST, True, force)
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
         if by_forces:
             pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
@@ -105,7 +105,7 @@ def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force:
         missed[i] += free[i] - p[i]
     motion.tally[FACTORIZATIONS] += 1
     motion.tally[ITERATIONS] += 1
-    if not force_direction(rows, coupling, island.pattern, island.system, missed, df):
+    if not force_direction(rows, coupling, island.pattern, island.system, missed, True, df):
         clear(force)
         return
     for i in range(force.size):
@@ -126,33 +126,40 @@ def _search(island: Island, start: Array, force: Array) -> None:
             copy(island.motion.best, force)
             for scale in CUTS:
                 if not tally[RESIDUAL] < NEARLY:
-                    _newton(island, nothing, scale, EACH, force)
+                    _newton(island, nothing, scale, EACH, False, force)
         copy(island.motion.best, force)
         if tally[RESIDUAL] < NEARLY:
-            _newton(island, nothing, 1.0, EACH, force)
+            _newton(island, nothing, 1.0, EACH, False, force)
             return
 
 
 @kernel
-def _newton(island: Island, coupling: Coupling, scale: float, most: int, force: Array) -> None:
+def _newton(island: Island, coupling: Coupling, scale: float, most: int, factored: bool, force: Array) -> None:
     """At most so many steps from `force`, in place, of laws that are cut at `scale`; the best forces are left in
-    island.motion.best. Below the tolerance as long as they gain."""
+    island.motion.best. Below the tolerance as long as they gain, on factors at hand if these are of the same pieces:
+    after a whole step, and at first if `factored`."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
+    anew = True
     if scale != 1.0:
         there = cut(rows, scale)
     for _ in range(most):
-        if residual <= POLISHED or (last < tally[TOLERANCE] and not residual < GAINING * last):
+        stalls = last < tally[TOLERANCE] and not residual < GAINING * last
+        if residual <= POLISHED or (stalls and anew):
             return
         linearise_blocks(there, force, p, lift, system)
-        tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
+        anew = stalls or not (factored and residual < tally[TOLERANCE])
+        if anew:
+            tally[FACTORIZATIONS] += 1
         if coupling.home.size:
-            found = force_direction(rows, coupling, island.pattern, system, nothing, df)
+            found = force_direction(rows, coupling, island.pattern, system, nothing, anew, df)
         else:
-            found = factorize(rows, island.pattern, system, LEAST)
+            found = factorize(rows, island.pattern, system, LEAST) if anew else True
+            if not anew:
+                eliminate_forces(rows, system, LEAST)
             if found:
                 clear(x)
                 direction(rows, island.pattern, system, x, df)
@@ -163,6 +170,7 @@ def _newton(island: Island, coupling: Coupling, scale: float, most: int, force: 
             whitened_impulse(rows, df, x)
             rates(rows, x, dp)
             step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
+        factored = step == 1.0
         for i in range(force.size):
             force[i] += step * df[i]
         last, residual = residual, settle(rows, island.inertia, motion, lift, force)

@@ -36,7 +36,7 @@ from pliant.systems.mujoco_rows import (
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
-WIDER: Final = 2  # times that rows are left out
+WIDER: Final = 4  # times that rows are left out
 
 
 class Answer(NamedTuple):
@@ -147,14 +147,16 @@ def attempt(
     near = _near(h, efc, touch, m, v0, shift, push, guess)
     if m > MOST and 2 * near.sum() > m:
         near[:] = 1  # to solve again would take longer
+    start = guess
     for again in range(WIDER + 1):
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
-        good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally, known)
+        good = solve_apart(flat, inertia, push, start, lift, goal, rough, some, velocity, tally, known)
         if good and again < WIDER and some.size < m and _closes(h, efc, touch, shift, velocity, near):
             if again == WIDER - 1:
                 for i in range(m):
                     near[i] = 1
+            start = velocity.copy()
             continue
         r = 0
         for i in range(m):
