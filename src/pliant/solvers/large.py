@@ -40,7 +40,7 @@ from pliant.solvers.island import (
 )
 from pliant.solvers.known import known_pattern
 from pliant.solvers.linear import direction, eliminate_forces, factorize, make_system
-from pliant.solvers.newton import linearise_blocks, natural_map
+from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
@@ -150,6 +150,8 @@ def _newton(island: Island, coupling: Coupling, scale: float, most: int, factore
         if residual <= POLISHED or (stalls and anew):
             return
         linearise_blocks(there, force, p, lift, system)
+        if lift == 0.0:
+            linearise_impacts(there, force, p, system)
         tally[ITERATIONS] += 1
         anew = stalls or not (factored and residual < tally[TOLERANCE])
         if anew:

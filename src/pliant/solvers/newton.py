@@ -21,14 +21,21 @@ from pliant.solvers.rows import (
     FRICTION,
     LOWER,
     MOBILITY,
+    POWER,
     REACH,
     START,
     UPPER,
+    VALUE,
     Rows,
     clip,
     is_fixed,
     linearise,
+    power_force,
+    power_rate,
+    power_rate_at,
 )
+
+STIFF = 10.0  # times the inertia
 
 
 @kernel
@@ -131,6 +138,27 @@ def _linear_scalar(law: Array, h: float, i: int, force: float, p: float, q: int,
         fit = 1.0 / (1.0 + h * law[i, MOBILITY] * S)
         B[q], C[q], k[i] = fit, S * fit, -rho * fit
     return trial
+
+
+@kernel
+def linearise_impacts(rows: Rows, force: Array, p: Array, system: System) -> None:
+    """Change the pieces of power laws that give twice the force or more at p: to their tangents where they give the
+    force, if they are far stiffer there than the inertia. What stops a body hardly depends on the depth then; by the
+    tangents at p only two thirds of what the depth is too much would go with each step. Coulomb's law only."""
+    law, h = rows.law, rows.step
+    for b in range(rows.block_ptr.size - 1):
+        i, q = rows.block_ptr[b], rows.square_ptr[b]
+        if rows.block_ptr[b + 1] == i or law[i, POWER] == 0.0 or not force[i] > 0.0 or system.C[q] == 0.0:
+            continue
+        rate = power_rate(law, h, i, p[i])
+        if power_force(law, h, i, rate)[0] < 2.0 * force[i]:
+            continue
+        rate = power_rate_at(law, h, i, force[i], rate)
+        S = power_force(law, h, i, rate)[1]
+        if h * law[i, MOBILITY] * S > STIFF:
+            fit = 1.0 / (1.0 + h * law[i, MOBILITY] * S)
+            system.B[q], system.C[q] = fit, S * fit
+            system.k[i] = -S * fit * (p[i] + rate + max(law[i, VALUE], 0.0) / h)
 
 
 @kernel
