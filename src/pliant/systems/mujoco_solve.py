@@ -145,17 +145,14 @@ def attempt(
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
     near = _near(h, efc, touch, m, v0, shift, push, guess)
-    if m > MOST and 2 * near.sum() > m:
-        near[:] = 1  # to solve again would take longer
     start = guess
     for again in range(WIDER + 1):
+        if again == WIDER or (m > MOST and 2 * near.sum() > m):
+            near[:] = 1  # to solve again would take longer
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
         good = solve_apart(flat, inertia, push, start, lift, goal, rough, some, velocity, tally, known)
-        if good and again < WIDER and some.size < m and _closes(h, efc, touch, shift, velocity, near):
-            if again == WIDER - 1:
-                for i in range(m):
-                    near[i] = 1
+        if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
             start = velocity.copy()
             continue
         r = 0
