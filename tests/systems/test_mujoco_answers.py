@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.studies.scenes import HARD, stack
 from tests.support.models import CONTACT, WEIGHT, body, build, start
 
 ROBOTS = {
@@ -137,3 +138,33 @@ def test_a_humanoid_that_lies_down_takes_few_factorizations():
     lying = pliant.stats(data).factorizations - falling
     assert np.abs(data.qvel).max() < 1e-9
     assert falling < 500 * 9 and lying < 500 * 5, (falling / 500, lying / 500)
+
+
+def column(count: int) -> Any:
+    """Stiff spheres a millimetre apart."""
+    return mujoco.MjModel.from_xml_string(stack(count, 0.01))
+
+
+def test_a_column_that_lands_takes_few_factorizations():
+    """Of a stiff contact that has just closed the force is known better than the depth."""
+    model, materials = column(60), {"*": HARD}
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 30, materials=materials)
+    before = pliant.stats(data).factorizations
+    pliant.mj_step(model, data, 20, materials=materials)
+    assert data.nefc > 80  # else it goes another way
+    assert pliant.stats(data).factorizations - before < 20 * 8
+
+
+def test_patterns_that_are_remembered_change_nothing():
+    """While a column lands and comes to rest, beside data that begin anew with each step and remember none."""
+    model, materials = column(60), {"*": HARD}
+    data = mujoco.MjData(model)
+    for k in range(90):
+        other = mujoco.MjData(model)
+        mujoco.mj_copyState(model, data, other, mujoco.mjtState.mjSTATE_INTEGRATION)
+        pliant.mj_step(model, data, materials=materials)
+        if k % 5 == 0:
+            pliant.mj_step(model, other, materials=materials)
+            assert np.array_equal(data.qvel, other.qvel) and np.array_equal(data.efc_force, other.efc_force)
+    assert data.nefc > 80

@@ -39,7 +39,7 @@ from pliant.solvers.island import (
     settle,
 )
 from pliant.solvers.known import known_pattern
-from pliant.solvers.linear import direction, eliminate_forces, factorize, make_system
+from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
@@ -136,8 +136,8 @@ def _search(island: Island, start: Array, force: Array) -> None:
 @kernel
 def _newton(island: Island, coupling: Coupling, scale: float, most: int, factored: bool, force: Array) -> None:
     """At most so many steps from `force`, in place, of laws that are cut at `scale`; the best forces are left in
-    island.motion.best. Below the tolerance as long as they gain, on factors at hand if these are of the same pieces:
-    after a whole step, and at first if `factored`."""
+    island.motion.best. Below the tolerance as long as they gain; in the forces on factors at hand, if these are of the
+    same pieces: after a whole step, and at first if `factored`."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
@@ -153,15 +153,13 @@ def _newton(island: Island, coupling: Coupling, scale: float, most: int, factore
         if lift == 0.0:
             linearise_impacts(there, force, p, system)
         tally[ITERATIONS] += 1
-        anew = stalls or not (factored and residual < tally[TOLERANCE])
+        anew = stalls or not (factored and coupling.home.size and residual < tally[TOLERANCE])
         if anew:
             tally[FACTORIZATIONS] += 1
         if coupling.home.size:
             found = force_direction(rows, coupling, island.pattern, system, nothing, anew, df)
         else:
-            found = factorize(rows, island.pattern, system, LEAST) if anew else True
-            if not anew:
-                eliminate_forces(rows, system, LEAST)
+            found = factorize(rows, island.pattern, system, LEAST)
             if found:
                 clear(x)
                 direction(rows, island.pattern, system, x, df)

@@ -21,7 +21,8 @@ class Nearby:
         self._one_sided = (flat.kind[self._heads] == UNILATERAL) | (flat.kind[self._heads] == NORMAL)
         far = (flat.value[self._heads] > 0.0) & (self._gaps(velocities, 2.0).min(axis=1) >= 0.0)
         self.rows = self._spread(~(self._one_sided & far))
-        self._take_most()
+        if 2 * self.rows.sum() > m:
+            self.rows[:] = True  # to solve again would take longer
 
     def part(self) -> Flat:
         """The step of these rows."""
@@ -34,12 +35,7 @@ class Nearby:
         """Take those that this velocity closes, too; whether there are any."""
         more = self._spread(self._one_sided & (self._gaps(velocity[:, None], 1.0)[:, 0] < 0.0)) & ~self.rows
         self.rows |= more
-        self._take_most()
         return bool(more.any())
-
-    def _take_most(self) -> None:
-        if 2 * self.rows.sum() > len(self.rows):
-            self.rows[:] = True  # to solve again would take longer
 
     def _gaps(self, velocities: Array, times: float) -> Array:
         """Of the first row of each block, so many steps on, (nb, k)."""

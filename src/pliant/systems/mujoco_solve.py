@@ -18,7 +18,7 @@ from pliant.solvers.driver import ROUGH, is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.quick import MOST, QUICK
-from pliant.solvers.whiten import factor_inertia, free_gain
+from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_nearby import Nearby
 from pliant.systems.mujoco_rows import (
@@ -36,7 +36,8 @@ from pliant.systems.mujoco_rows import (
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
-WIDER: Final = 4  # times that rows are left out
+WIDER: Final = 2  # times that rows are left out
+WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
 
 
 class Answer(NamedTuple):
@@ -145,15 +146,17 @@ def attempt(
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
     near = _near(h, efc, touch, m, v0, shift, push, guess)
-    start = guess
-    for again in range(WIDER + 1):
-        if again == WIDER or (m > MOST and 2 * near.sum() > m):
+    start, wave = guess, _trees(inertia) > FEW_TREES
+    rounds = WAVE if wave else WIDER
+    for again in range(rounds + 1):
+        if again == rounds or ((again == 0 or wave) and m > MOST and 2 * near.sum() > m):
             near[:] = 1  # to solve again would take longer
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
         good = solve_apart(flat, inertia, push, start, lift, goal, rough, some, velocity, tally, known)
         if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
-            start = velocity.copy()
+            if wave:
+                start = velocity.copy()
             continue
         r = 0
         for i in range(m):
@@ -164,6 +167,16 @@ def attempt(
             good, tally[1] = False, 0.0  # of no use
         return good, velocity, force
     return False, velocity, force
+
+
+@kernel
+def _trees(inertia: Inertia) -> int:
+    """How many groups of velocities M couples; a sphere may be six."""
+    count = 0
+    for up in inertia.parent:
+        if up < 0:
+            count += 1
+    return count
 
 
 @kernel
