@@ -12,10 +12,10 @@ from benchmarks.scenes.chain import Chain
 from benchmarks.scenes.stepping import steps
 from pliant.solvers.answer import judge
 from pliant.solvers.apart import solve_apart
-from pliant.solvers.coupling import find_force_pattern, find_trees, force_direction, is_better, make_coupling
+from pliant.solvers.blocks import block_direction, make_blocks
 from pliant.solvers.island import make_island
 from pliant.solvers.islands import find_islands
-from pliant.solvers.known import NONE_KNOWN
+from pliant.solvers.known import NONE_KNOWN, known_program, no_pattern
 from pliant.solvers.newton import linearise_blocks
 from pliant.solvers.quick import MOST
 from pliant.solvers.rows import make_rows
@@ -88,16 +88,15 @@ def test_the_direction_by_forces_solves_its_system():
     flat = falling(40, LAWS["linear"], 25).flat()
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     rows = make_rows(flat, inertia)
-    tree, ptr, row = find_trees(rows, inertia)
-    assert is_better(tree, ptr, rows) and 40 <= len(ptr) - 1 <= 42  # what turns about the axis may be alone
-    coupling = make_coupling(rows, tree, ptr, row)
-    pattern = find_force_pattern(coupling, NONE_KNOWN)
+    nv, code = len(flat.velocity), known_program(NONE_KNOWN, len(flat.velocity), rows)
+    assert code.size
+    blocks = make_blocks(rows, nv, code)
     push, m = free_gain(inertia, flat.step, flat.force), len(flat.kind)
-    island = make_island(inertia, rows, pattern, flat.velocity, push, 0.0, 10.0, 1e-10)
+    island = make_island(inertia, rows, no_pattern(), flat.velocity, push, 0.0, 10.0, 1e-10)
     rng = np.random.default_rng(0)
     force, p, missed, df = 10.0 * rng.normal(size=m), rng.normal(size=m), rng.normal(size=m), np.zeros(m)
     linearise_blocks(rows, force, p, 0.0, island.system)
-    assert force_direction(rows, coupling, pattern, island.system, missed, True, df)
+    assert block_direction(rows, blocks, island.system, missed, True, df)
     Z = np.zeros((m, len(flat.velocity)))
     for i in range(m):
         Z[i, rows.idx[rows.ptr[i] : rows.ptr[i + 1]]] = rows.val[rows.ptr[i] : rows.ptr[i + 1]]

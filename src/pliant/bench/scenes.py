@@ -20,6 +20,7 @@ QUADRUPED: Final = "quadruped"  # of dm_control
 KINDS: Final = ("box", "capsule", "sphere")
 TRAY: Final = 0.5  # half of its width, inside [m]
 WALL: Final = 0.05  # half of the thickness of its rim [m]
+ABOVE: Final = 0.01  # the floor, where a robot begins [m]
 ROOM: Final = 0.25  # between the centres of bodies before they fall: none touch [m]
 
 Maker = Callable[[], Any]  # of a fresh mujoco.MjSpec
@@ -116,8 +117,16 @@ def _quadruped() -> dict[str, Maker]:
 def _urdf() -> dict[str, Maker]:
     files = importlib.metadata.distribution("example-robot-data").files or []
     paths = {file.stem: file.locate() for file in files if file.suffix == ".urdf"}
-    return {
-        name: lambda name=name: read_spec(paths[name], floating=True, floor=True)  # type: ignore[misc]
-        for name in URDF
-        if name in paths
-    }
+    return {name: lambda name=name: on_floor(paths[name]) for name in URDF if name in paths}  # type: ignore[misc]
+
+
+def on_floor(path: Path) -> Any:
+    """A robot that floats just above a floor; as its file has it, much of it may be below, and is thrown out."""
+    spec = read_spec(path, floating=True, floor=True)
+    model = spec.compile()
+    data = mujoco().MjData(model)
+    mujoco().mj_kinematics(model, data)
+    own = model.geom_bodyid > 0
+    lowest = float(np.min(data.geom_xpos[own, 2] - model.geom_rbound[own]))
+    spec.bodies[1].pos[2] += ABOVE - lowest
+    return spec

@@ -26,7 +26,7 @@ from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_load import read_spec
 from pliant.systems.mujoco_stats import SOLVED, stats
 
-SETTLE, STEPS, ROUNDS, FEW = 500, 200, 15, 3
+SETTLE, LIMP, STEPS, ROUNDS, FEW = 500, 1500, 200, 15, 3  # LIMP: to settle, of robots without motors
 ENOUGH: Final = 30.0  # [s] after which no round of a robot begins
 PUSH: Final = 0.4  # the largest control
 STIFFNESS: Final = 1e8  # [N/m] of our default, for MuJoCo's discrete
@@ -83,7 +83,7 @@ def _field(maker: Maker) -> dict[str, Stepped]:
 
 def _robot(name: str, field: dict[str, Stepped], rounds: int, measured: Measured) -> None:
     rng, model = np.random.default_rng(0), field[OURS].model
-    state = fallen(model, PUSH * rng.uniform(-1.0, 1.0, (SETTLE, model.nu)))
+    state = fallen(model, PUSH * rng.uniform(-1.0, 1.0, (SETTLE if model.nu else LIMP, model.nu)))
     for push, word in ((0.0, "none"), (PUSH, "random")) if model.nu else ((0.0, ""),):
         case = f"{name}, controls {word}" if word else name
         controls = push * rng.uniform(-1.0, 1.0, (STEPS, model.nu))

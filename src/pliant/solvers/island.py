@@ -108,10 +108,9 @@ def rest(rows: Rows, motion: Motion, v0: Array, push: Array, budget: float, tole
     """Nothing has been tried."""
     for j in range(v0.size):
         motion.free[j], motion.x[j], motion.v[j] = v0[j] + push[j], 0.0, 0.0
-    for i in range(motion.best.size):
-        motion.best[i] = 0.0
-        for k in range(WORK):
-            motion.per_row[k, i] = 0.0
+    clear(motion.best)
+    for k in range(WORK):
+        clear(motion.per_row[k])
     tally = motion.tally
     clear(tally)
     free_rates(rows, v0, push, motion.per_row[0])

@@ -1,13 +1,15 @@
-"""Patterns found before: while the contact graph stands, so does the order of elimination.
+"""Patterns and programs found before: while the contact graph stands, so does the order of elimination.
 
 `known` is memory for them, of any size; none at all is empty. known[0] is the end of what is in use. An entry is: where
-the next one begins; the rows it was found for, which are compared whole; the pattern. When it is full all is forgotten.
+the next one begins; the rows it was found for, compared whole; what was found. When it is full all is forgotten.
 """
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Ints
+from pliant.solvers.program import find_program
+from pliant.solvers.rows import Rows
 from pliant.solvers.symbolic import Pattern, find_pattern
 
 NONE_KNOWN = np.zeros(0, np.int64)
@@ -18,16 +20,49 @@ HEADER, NUMBERS, ARRAYS = 5, 3, 14  # of an entry: sizes; of a pattern: numbers,
 def known_pattern(known: Ints, n: int, ptr: Ints, idx: Ints, block_ptr: Ints) -> Pattern:
     """`find_pattern` of n unknowns, each with an entry of its own, and these rows. The pattern may lie in `known`: it
     holds until the next one is asked for."""
+    at = _place(known, n, ptr, idx, block_ptr)
+    if at > 0:
+        return _recalled(known, at)
+    pattern = _find(n, ptr, idx, block_ptr)
+    size = NUMBERS + ARRAYS
+    for array in _arrays(pattern):
+        size += array.size
+    at = _remember(known, n, ptr, idx, block_ptr, size)
+    if at > 0:
+        known[at], known[at + 1], known[at + 2] = pattern.dense, pattern.size, pattern.work
+        at += NUMBERS
+        for array in _arrays(pattern):
+            known[at] = array.size
+            at = _write(known, at + 1, array)
+    return pattern
+
+
+@kernel
+def known_program(known: Ints, nv: int, rows: Rows) -> Ints:
+    """`find_program`, likewise."""
+    n = -1 - nv  # which no pattern has
+    at = _place(known, n, rows.ptr, rows.idx, rows.block_ptr)
+    if at > 0:
+        return known[at + 1 : at + 1 + known[at]]
+    code = find_program(rows, nv)
+    at = _remember(known, n, rows.ptr, rows.idx, rows.block_ptr, 1 + code.size)
+    if at > 0:
+        known[at] = code.size
+        _write(known, at + 1, code)
+    return code
+
+
+@kernel
+def _place(known: Ints, n: int, ptr: Ints, idx: Ints, block_ptr: Ints) -> int:
+    """Where what was found for these rows begins; -1: nowhere."""
     if known.size == 0:
-        return _find(n, ptr, idx, block_ptr)
+        return -1
     at, end = 1, max(known[0], 1)
     while at < end:
         if _is_for(known, at, n, ptr, idx, block_ptr):
-            return _recalled(known, at + HEADER + ptr.size + idx.size + block_ptr.size)
+            return at + HEADER + ptr.size + idx.size + block_ptr.size
         at = known[at]
-    pattern = _find(n, ptr, idx, block_ptr)
-    _remember(known, n, ptr, idx, block_ptr, pattern)
-    return pattern
+    return -1
 
 
 @kernel
@@ -57,12 +92,11 @@ def _equal(some: Ints, others: Ints) -> bool:
 
 
 @kernel
-def _remember(known: Ints, n: int, ptr: Ints, idx: Ints, block_ptr: Ints, pattern: Pattern) -> None:
-    size = HEADER + ptr.size + idx.size + block_ptr.size + NUMBERS + ARRAYS
-    for array in _arrays(pattern):
-        size += array.size
+def _remember(known: Ints, n: int, ptr: Ints, idx: Ints, block_ptr: Ints, more: int) -> int:
+    """Begin an entry with so much in it; where that begins, -1: there is no room."""
+    size = HEADER + ptr.size + idx.size + block_ptr.size + more
     if 1 + size > known.size:
-        return
+        return -1
     at = max(known[0], 1)
     if at + size > known.size:
         at = 1
@@ -71,11 +105,7 @@ def _remember(known: Ints, n: int, ptr: Ints, idx: Ints, block_ptr: Ints, patter
     at += HEADER
     for array in (ptr, idx, block_ptr):
         at = _write(known, at, array)
-    known[at], known[at + 1], known[at + 2] = pattern.dense, pattern.size, pattern.work
-    at += NUMBERS
-    for array in _arrays(pattern):
-        known[at] = array.size
-        at = _write(known, at + 1, array)
+    return at
 
 
 @kernel(inline=True)
@@ -88,6 +118,15 @@ def _write(known: Ints, at: int, array: Ints) -> int:
     for k in range(array.size):
         known[at + k] = array[k]
     return at + array.size
+
+
+@kernel
+def no_pattern() -> Pattern:
+    """In the place of one."""
+    none = np.zeros(1, np.int64)
+    return Pattern(
+        False, 0, 0, none, none, none, none, none, none, none, none, none, none, none, none, none, none
+    )  # fmt: skip
 
 
 @kernel

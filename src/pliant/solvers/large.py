@@ -11,15 +11,8 @@ from pliant._compile import kernel
 from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
-from pliant.solvers.coupling import (
-    Coupling,
-    find_force_pattern,
-    find_trees,
-    force_direction,
-    is_better,
-    make_coupling,
-    no_coupling,
-)
+from pliant.solvers.blocks import make_blocks, no_blocks
+from pliant.solvers.by_forces import newton_by_forces, predict_forces
 from pliant.solvers.force_steps import cut
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
@@ -38,10 +31,10 @@ from pliant.solvers.island import (
     make_island,
     settle,
 )
-from pliant.solvers.known import known_pattern
+from pliant.solvers.known import known_pattern, known_program, no_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
-from pliant.solvers.predict import law_forces, predict
+from pliant.solvers.predict import predict
 from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, interior, line_search
@@ -64,23 +57,25 @@ def large(
     known: see `known`."""
     tally[0] = tally[1] = tally[2] = 0.0
     rows = make_rows(flat, inertia)
-    tree, ptr, row = find_trees(rows, inertia)
-    by_forces = is_better(tree, ptr, rows)
+    code = known_program(known, velocity.size, rows)
+    by_forces = code.size > 0
     if by_forces:
-        coupling = make_coupling(rows, tree, ptr, row)
-        pattern = find_force_pattern(coupling, known)
+        blocks, pattern = make_blocks(rows, velocity.size, code), no_pattern()
     else:
-        coupling = no_coupling()
+        blocks = no_blocks()
         pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
     island = make_island(inertia, rows, pattern, flat.velocity, push, lift, np.inf, NEARLY)
     if island.motion.tally[LINEAR] != 0.0:
         return False
     if by_forces:
-        _predict(island, coupling, flat.velocity, guess, force)
+        predict_forces(island, blocks, flat.velocity, guess, force)
     else:
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
-    _newton(island, coupling, 1.0, FIRST, True, force)
+    if by_forces:
+        newton_by_forces(island, blocks, guess, FIRST, force)
+    else:
+        _newton(island, 1.0, FIRST, force)
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
         if by_forces:
             pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
@@ -93,29 +88,9 @@ def large(
 
 
 @kernel
-def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force: Array) -> None:
-    """`predict`, with the forces as unknowns."""
-    rows, motion = island.rows, island.motion
-    free, p, missed, df = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4]
-    law_forces(rows, v0, guess, free, p, force)
-    linearise_blocks(rows, force, p, island.lift, island.system)
-    whitened_impulse(rows, force, motion.x)
-    rates(rows, motion.x, missed)
-    for i in range(force.size):
-        missed[i] += free[i] - p[i]
-    motion.tally[FACTORIZATIONS] += 1
-    motion.tally[ITERATIONS] += 1
-    if not force_direction(rows, coupling, island.pattern, island.system, missed, True, df):
-        clear(force)
-        return
-    for i in range(force.size):
-        force[i] += df[i]
-
-
-@kernel
 def _search(island: Island, start: Array, force: Array) -> None:
     """Interior paths, from `start` and from the best forces of all, and Newton from where they end."""
-    tally, nothing, tried = island.motion.tally, no_coupling(), np.inf
+    tally, tried = island.motion.tally, np.inf
     copy(start, force)
     for spread in SPREADS:
         interior(island, force, 1.0 - island.lift, spread, PATH)
@@ -126,51 +101,40 @@ def _search(island: Island, start: Array, force: Array) -> None:
             copy(island.motion.best, force)
             for scale in CUTS:
                 if not tally[RESIDUAL] < NEARLY:
-                    _newton(island, nothing, scale, EACH, False, force)
+                    _newton(island, scale, EACH, force)
         copy(island.motion.best, force)
         if tally[RESIDUAL] < NEARLY:
-            _newton(island, nothing, 1.0, EACH, False, force)
+            _newton(island, 1.0, EACH, force)
             return
 
 
 @kernel
-def _newton(island: Island, coupling: Coupling, scale: float, most: int, factored: bool, force: Array) -> None:
+def _newton(island: Island, scale: float, most: int, force: Array) -> None:
     """At most so many steps from `force`, in place, of laws that are cut at `scale`; the best forces are left in
-    island.motion.best. Below the tolerance as long as they gain; in the forces on factors at hand, if these are of the
-    same pieces: after a whole step, and at first if `factored`."""
+    island.motion.best. Below the tolerance as long as they gain."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
-    tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
+    tally, x = motion.tally, motion.x
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
-    anew = True
     if scale != 1.0:
         there = cut(rows, scale)
     for _ in range(most):
-        stalls = last < tally[TOLERANCE] and not residual < GAINING * last
-        if residual <= POLISHED or (stalls and anew):
+        if residual <= POLISHED or (last < tally[TOLERANCE] and not residual < GAINING * last):
             return
         linearise_blocks(there, force, p, lift, system)
         if lift == 0.0:
             linearise_impacts(there, force, p, system)
         tally[ITERATIONS] += 1
-        anew = stalls or not (factored and coupling.home.size and residual < tally[TOLERANCE])
-        if anew:
-            tally[FACTORIZATIONS] += 1
-        if coupling.home.size:
-            found = force_direction(rows, coupling, island.pattern, system, nothing, anew, df)
-        else:
-            found = factorize(rows, island.pattern, system, LEAST)
-            if found:
-                clear(x)
-                direction(rows, island.pattern, system, x, df)
-        if not found:
+        tally[FACTORIZATIONS] += 1
+        if not factorize(rows, island.pattern, system, LEAST):
             return
+        clear(x)
+        direction(rows, island.pattern, system, x, df)
         step = 1.0
         if residual > FAR:
             whitened_impulse(rows, df, x)
             rates(rows, x, dp)
             step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
-        factored = step == 1.0
         for i in range(force.size):
             force[i] += step * df[i]
         last, residual = residual, settle(rows, island.inertia, motion, lift, force)

@@ -79,7 +79,7 @@ def quick(
     rows = bare_rows(flat, A)
     motion = brief_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
-    pieces, reach = make_pieces(rows), _reach(rows, guess)
+    pieces, reach = make_pieces(rows), reach_of(rows, guess)
     _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)
     if not motion.tally[RESIDUAL] <= NEARLY:
         _settle(rows, motion, A, pieces, reach, lift, force)
@@ -150,11 +150,11 @@ def _newton(
     for k in range(begin, end):
         linearise_blocks(there, force, p, lift, pieces)
         if k > 0:  # k of the pieces is what the natural map gives, but for the sign
-            worst = _largest(pieces.k)
+            worst = largest(pieces.k)
             if k >= FIRST:
                 natural_map(rows, force, p, lift, r)
-                worst = _largest(r)
-            scale, gap = max(reach, _largest(force)), _stopping(rows, missed)
+                worst = largest(r)
+            scale, gap = max(reach, largest(force)), _stopping(rows, missed)
             last, residual = residual, (gap if gap > worst else worst) / scale  # nan stays
             if residual < tally[RESIDUAL]:
                 tally[RESIDUAL] = residual
@@ -217,11 +217,11 @@ def _enough(rows: Rows, free: Array, force: Array) -> float:
     light = 0.0
     for i in range(force.size):
         light = max(light, rows.step * rows.law[i, MOBILITY])
-    return SHARP if light * _largest(force) < CONTRAST * _largest(free) else POLISHED
+    return SHARP if light * largest(force) < CONTRAST * largest(free) else POLISHED
 
 
 @kernel
-def _largest(x: Array) -> float:
+def largest(x: Array) -> float:
     most = 0.0
     for i in range(x.size):
         most = max(most, abs(x[i]))
@@ -241,7 +241,7 @@ def _stopping(rows: Rows, rate: Array) -> float:
 
 
 @kernel
-def _reach(rows: Rows, v: Array) -> float:
+def reach_of(rows: Rows, v: Array) -> float:
     """The largest force that rates of the size of those at v call for, as the certificate reckons."""
     most = 0.0
     for i in range(rows.law.shape[0]):

@@ -175,6 +175,8 @@ def _reach(mass_ptr: Ints, mass_idx: Ints, k: int, parent: Ints, mark: Ints, sta
 def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> tuple[Ints, Ints, Array]:
     """Z = G inv(L') in CSR, columns ascending in the order of L; only the paths up the tree are visited."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
+    if inertia.ptr[nv] == nv:
+        return _scale_rows(inertia, jac_ptr, jac_idx, jac_val)
     mark = np.full(nv, -1, np.int64)
     ptr = np.zeros(m + 1, np.int64)
     for i in range(m):
@@ -209,6 +211,23 @@ def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) 
                 x[inertia.idx[e]] -= inertia.val[e] * z
             val[ptr[i] + t] = z
     return ptr, idx, val
+
+
+@kernel
+def _scale_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> tuple[Ints, Ints, Array]:
+    """The same where M is diagonal, as that of spheres is."""
+    nv, nnz = inertia.parent.size, jac_idx.size
+    idx, val, last = np.empty(nnz, np.int64), np.empty(nnz), np.int64(nv - 1)
+    for i in range(jac_ptr.size - 1):
+        lo, hi = jac_ptr[i], jac_ptr[i + 1]
+        for e in range(lo, hi):
+            j, place = last - jac_idx[hi - 1 - (e - lo)], e
+            x = jac_val[hi - 1 - (e - lo)] / inertia.val[j]
+            while place > lo and idx[place - 1] > j:
+                idx[place], val[place] = idx[place - 1], val[place - 1]
+                place -= 1
+            idx[place], val[place] = j, x
+    return jac_ptr.copy(), idx, val
 
 
 @kernel

@@ -1,0 +1,83 @@
+"""Newton with the forces as unknowns, many rows in small blocks: rates by h A, steps by its elimination."""
+
+import numpy as np
+
+from pliant._compile import kernel
+from pliant.inputs import Array
+from pliant.solvers.blocks import Blocks, block_direction, block_rates
+from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, POLISHED, RESIDUAL, TOLERANCE, Island, clear, copy
+from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
+from pliant.solvers.predict import law_forces
+from pliant.solvers.quick import GAINING, largest, reach_of
+from pliant.solvers.stages import line_search
+
+FAR = 1e-6  # a residual below which steps are whole
+NEAR = 1e-5  # one below which factors at hand may do: of a column at rest each step on them gains four digits
+
+
+@kernel
+def predict_forces(island: Island, blocks: Blocks, v0: Array, guess: Array, force: Array) -> None:
+    """Fill force: `predict`, with the forces as unknowns."""
+    rows, motion = island.rows, island.motion
+    free, p, missed, df = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4]
+    law_forces(rows, v0, guess, free, p, force)
+    linearise_blocks(rows, force, p, island.lift, island.system)
+    block_rates(rows, blocks, force, missed)
+    for i in range(force.size):
+        missed[i] += free[i] - p[i]
+    motion.tally[FACTORIZATIONS] += 1
+    motion.tally[ITERATIONS] += 1
+    if not block_direction(rows, blocks, island.system, missed, True, df):
+        clear(force)
+        return
+    for i in range(force.size):
+        force[i] += df[i]
+
+
+@kernel
+def newton_by_forces(island: Island, blocks: Blocks, guess: Array, most: int, force: Array) -> None:
+    """At most so many steps from `force`, in place; the best forces are left in island.motion.best. Below the tolerance
+    as long as they gain. Near the answer on the factors at hand, as long as these do: they may be of other pieces.
+
+    Errors are those of the natural map, against the largest force or, if none is large, what rates of the size of
+    those at `guess` call for; the certificate is for the answer.
+    """
+    rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
+    tally, nothing, reach = motion.tally, motion.per_row[7], reach_of(rows, guess)
+    free, p, r, df, dp = motion.per_row[0], motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
+    last, anew, factored = np.inf, True, True
+    clear(nothing)
+    _rates_of(island, blocks, free, force, p)
+    for k in range(most + 1):
+        linearise_blocks(rows, force, p, lift, system)
+        residual = largest(system.k) / max(reach, largest(force), 1e-300)
+        if residual < tally[RESIDUAL]:
+            tally[RESIDUAL] = residual
+            copy(force, motion.best)
+        gains = residual < GAINING * last
+        if k == most or not residual > POLISHED or (anew and last < tally[TOLERANCE] and not gains):
+            return
+        if lift == 0.0:
+            linearise_impacts(rows, force, p, system)
+        tally[ITERATIONS] += 1
+        anew = not (factored and gains and residual < NEAR)
+        if anew:
+            tally[FACTORIZATIONS] += 1
+        if not block_direction(rows, blocks, system, nothing, anew, df):
+            return
+        step = 1.0
+        if residual > FAR:
+            block_rates(rows, blocks, df, dp)
+            step = line_search(rows, lift, motion.per_row, force, natural_map(rows, force, p, lift, r))
+        factored = step == 1.0
+        for i in range(force.size):
+            force[i] += step * df[i]
+        _rates_of(island, blocks, free, force, p)
+        last = residual
+
+
+@kernel(inline=True)
+def _rates_of(island: Island, blocks: Blocks, free: Array, force: Array, p: Array) -> None:
+    block_rates(island.rows, blocks, force, p)
+    for i in range(force.size):
+        p[i] += free[i]
