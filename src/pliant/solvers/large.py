@@ -40,7 +40,7 @@ from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, interior, line_search
 from pliant.solvers.whiten import Inertia
 
-FIRST = 16  # steps of Newton with the laws as they are
+FIRST, SMALL = 16, 48  # steps of Newton with the laws as they are; in the forces, where they are small
 CUTS = 0.1, 0.01, 1e-3, 1e-5  # times 1 / (h a), where the laws are cut into pieces
 EACH, TURNS = 8, 2  # steps of each cut, and how often all of them have their turn after a path
 FAR = 1e-6  # a residual below which steps are whole
@@ -73,7 +73,7 @@ def large(
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
     if by_forces:
-        newton_by_forces(island, blocks, guess, FIRST, force)
+        newton_by_forces(island, blocks, guess, SMALL, force)
     else:
         _newton(island, 1.0, FIRST, force)
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):

@@ -149,7 +149,7 @@ def attempt(
     start, wave = guess, _trees(inertia) > FEW_TREES
     rounds = WAVE if wave else WIDER
     for again in range(rounds + 1):
-        if again == rounds or ((again == 0 or wave) and m > MOST and 2 * near.sum() > m):
+        if again == rounds or (again == 0 and not wave and m > MOST and 2 * near.sum() > m):
             near[:] = 1  # to solve again would take longer
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = np.zeros(flat.kind.size)
