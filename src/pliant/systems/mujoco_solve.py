@@ -148,6 +148,8 @@ def attempt(
     near = _near(h, efc, touch, m, v0, shift, push, guess)
     start, wave = guess, _trees(inertia) > FEW_TREES
     rounds = WAVE if wave else WIDER
+    if wave:
+        _pass_on(h, efc, touch, shift, v0 + push, near)
     for again in range(rounds + 1):
         if again == rounds or (again == 0 and not wave and m > MOST and 2 * near.sum() > m):
             near[:] = 1  # to solve again would take longer
@@ -157,6 +159,7 @@ def attempt(
         if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
             if wave:
                 start = velocity.copy()
+                _pass_on(h, efc, touch, shift, velocity, near)
             continue
         r = 0
         for i in range(m):
@@ -220,6 +223,44 @@ def _closes(h: float, efc: Efc, touch: Touch, shift: Array, v: Array, near: Ints
                     near[j] = 1
         i += size
     return found
+
+
+@kernel
+def _pass_on(h: float, efc: Efc, touch: Touch, shift: Array, v: Array, near: Ints) -> None:
+    """Rows are near that close when near ones stop what they hit at v, and so on: impacts run through many bodies in a
+    step, and otherwise each would be found by a solve of its own. What a row stops, others do not move."""
+    w, held, found = v + shift, np.zeros(v.size, np.int64), True
+    while found:
+        found, i = False, 0
+        while i < efc.type.size:
+            size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
+            if _is_one_sided(efc.type[i]):
+                rate = row_rates(efc, i, w, w, w)[0] + efc.offset[i]
+                ahead = row_gap(efc, touch, i) + h * rate
+                if ahead < 0.0 and _hold(efc, i, -ahead / h, w, held):
+                    found = True
+                    for j in range(i, i + size):
+                        near[j] = 1
+            i += size
+
+
+@kernel
+def _hold(efc: Efc, i: int, rate: float, w: Array, held: Ints) -> bool:
+    """Give row i so much more of a rate by velocities that no row holds; whether there are any."""
+    sparse, nv, square = efc.rownnz.size > 0, w.size, 0.0
+    start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
+    for e in range(start, start + count):
+        j = efc.colind[e] if sparse else e - start
+        if held[j] == 0:
+            square += efc.J[e] ** 2
+    if square == 0.0:
+        return False
+    for e in range(start, start + count):
+        j = efc.colind[e] if sparse else e - start
+        if held[j] == 0 and efc.J[e] != 0.0:
+            w[j] += efc.J[e] * rate / square
+            held[j] = 1
+    return True
 
 
 @kernel
