@@ -26,7 +26,8 @@ def punch_stiffness(modulus: float, radius: float) -> float:
 def hertz_stiffness(modulus: float, k1: float, k2: float) -> float:
     """[N/m^1.5], of E* [Pa] and the relative curvatures k1 >= k2 >= 0 [1/m], k1 > 0."""
     k2 = max(k2, k1 / LONGEST)
-    return 4.0 / 3.0 * modulus / np.sqrt(np.sqrt(k1 * k2)) / flattening(k1 / k2) ** 1.5
+    stiffness, f = 4.0 / 3.0 * modulus / np.sqrt(np.sqrt(k1 * k2)), flattening(k1 / k2)
+    return stiffness if f == 1.0 else stiffness / f**1.5
 
 
 @kernel

@@ -10,7 +10,7 @@ from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.islands import extract, find_islands, members
 from pliant.solvers.large import large
-from pliant.solvers.quick import MOST, quick
+from pliant.solvers.quick import FEW_ROWS, MOST, quick
 from pliant.solvers.whiten import Inertia, factor_inertia
 
 
@@ -69,9 +69,17 @@ def _solve_one(
     force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
     """`solve_apart`, of one island."""
+    iterations = factorizations = 0.0
     if force.size <= MOST:
-        return quick(flat, inertia, push, guess, lift, goal, force, velocity, tally)
-    return large(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+        if quick(flat, inertia, push, guess, lift, goal, force, velocity, tally):
+            return True
+        if force.size <= FEW_ROWS or tally[0] < goal:
+            return False
+        iterations, factorizations = tally[1], tally[2]
+    good = large(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+    tally[1] += iterations
+    tally[2] += factorizations
+    return good
 
 
 @kernel

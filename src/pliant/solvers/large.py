@@ -35,7 +35,7 @@ from pliant.solvers.known import known_pattern, known_program, no_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import GAINING, NEARLY
+from pliant.solvers.quick import GAINING, MOST, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.stages import LEAST, interior, line_search
 from pliant.solvers.whiten import Inertia
@@ -43,6 +43,7 @@ from pliant.solvers.whiten import Inertia
 FIRST, SMALL = 16, 48  # steps of Newton with the laws as they are; in the forces, where they are small
 CUTS = 0.1, 0.01, 1e-3, 1e-5  # times 1 / (h a), where the laws are cut into pieces
 EACH, TURNS = 8, 2  # steps of each cut, and how often all of them have their turn after a path
+ROBOT = 64  # velocities, up to which a search takes no longer than to come back for it
 FAR = 1e-6  # a residual below which steps are whole
 SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
 
@@ -71,12 +72,12 @@ def large(
         predict_forces(island, blocks, flat.velocity, guess, force)
     else:
         predict(island, flat.velocity, guess, force)
-    start, done = force.copy(), island.motion.tally
+    start, done, most = force.copy(), island.motion.tally, goal if velocity.size <= ROBOT else np.inf
     if by_forces:
         newton_by_forces(island, blocks, guess, SMALL, force)
-    else:
+    elif force.size > MOST:  # else `quick` has tried
         _newton(island, 1.0, FIRST, force)
-    if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
+    if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > min(rough, most)):
         if by_forces:
             pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)

@@ -51,7 +51,7 @@ POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
 FEW, ALL = 6, 64  # blocks, and pieces that all are tried
 MANY = 26  # steps in which one block at a time changes its piece
-MOST = 80  # rows; with more, factors in the velocities are faster
+FEW_ROWS, MOST = 40, 80  # rows; with more an interior path is faster than to try; factors in the velocities are
 
 
 @separate
@@ -81,7 +81,7 @@ def quick(
     law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
     pieces, reach = make_pieces(rows), reach_of(rows, guess)
     _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)
-    if not motion.tally[RESIDUAL] <= NEARLY:
+    if not motion.tally[RESIDUAL] <= NEARLY and m <= FEW_ROWS:
         _settle(rows, motion, A, pieces, reach, lift, force)
         _from_best(rows, motion, A, force)
         if motion.tally[RESIDUAL] <= NEARLY:

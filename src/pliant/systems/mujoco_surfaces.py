@@ -79,7 +79,7 @@ def material_law(geoms: Surfaces, a: int, b: int, spot: Array, frame: Array, law
         return
     x, y, z = _curvature(geoms, a, spot, frame)
     u, v, w = _curvature(geoms, b, spot, frame)
-    mean, half = 0.5 * (x + u + z + w), np.hypot(0.5 * (x + u - z - w), y + v)
+    mean, half = 0.5 * (x + u + z + w), np.sqrt((0.5 * (x + u - z - w)) ** 2 + (y + v) ** 2)
     if mean > 0.0:
         law[STIFFNESS], law[EXPONENT] = hertz_stiffness(1.0 / total, mean + half, mean - half), HERTZ
         return
