@@ -84,7 +84,7 @@ class Stage:
             rows = mocap_of(self._shapes, self._poses[k])
             data.mocap_pos[:], data.mocap_quat[:] = rows[:, :3], rows[:, 3:]
         else:
-            data.qpos[:], data.qvel[:] = run.q[k], run.v[k]
+            data.qpos[:], data.qvel[:] = _near(run.q[k], self.model.qpos0), _near(run.v[k], 0.0)
             if self._mocap is not None:
                 data.mocap_pos[:], data.mocap_quat[:] = self._mocap[:, :3], self._mocap[:, 3:]
         mj.mj_kinematics(self.model, data)
@@ -109,6 +109,11 @@ def _mocap(scene: Scene, model: Any) -> Array | None:
     if rows is None or rows.shape != (model.nmocap, 7) or rows.dtype != np.float64:
         return None
     return rows if np.all(np.isfinite(rows)) else None
+
+
+def _near(state: Array, instead: Array | float) -> Array:
+    """The state, but for what is not finite or far beyond all pictures, as where a run blew up."""
+    return np.where(np.abs(state) < FAR, state, instead)
 
 
 def _finite(poses: Array, shapes: tuple[Shape, ...]) -> Array:

@@ -131,3 +131,13 @@ def test_shapes_that_are_none_are_refused(tmp_path, files):
         write(path, [Record({**first.header, "scene": {"kind": "shapes", "shapes": shapes}}, {}), *rest])
         with pytest.raises(pliant.FileError, match="its shapes cannot be drawn"):
             Stage.of(pliant.Trajectory.load(path))
+
+
+def test_a_state_that_is_not_finite_is_drawn_without_it(tmp_path):
+    system = pliant.load("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
+    run = pliant.simulate(system, system.q, system.v, duration=0.01, step=0.002)
+    stage = Stage.of(run)
+    data = mujoco().MjData(stage.model)
+    stage.trajectory.q[-1, 0] = np.nan
+    stage.show(data, len(run) - 1)
+    assert data.qpos[0] == 0.0 and data.qpos[2] == run.q[-1, 2] and np.all(np.isfinite(data.xpos))
