@@ -96,8 +96,8 @@ class Reach:
         )  # fmt: skip
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
-        """Gaps and margins that cover the way of the step at the speeds of its start, and of its end if it goes on as the
-        last one did; with v, (nv,), at those too."""
+        """Gaps and margins that cover the way of the step at the speeds of its start, and of its end if it goes on as
+        the last one did; with v, (nv,), at those too."""
         mj, s = mujoco(), self._twin
         if v is None:
             mj.mj_kinematics(s, data)

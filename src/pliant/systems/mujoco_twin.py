@@ -2,7 +2,7 @@
 
 The user's model is left alone: what a step needs otherwise is set on a copy of it, which has the same sizes, so that
 MuJoCo's functions take it together with the user's data. Before every step the memory of the two is compared; whatever
-the user has written since is copied over. Meshes can be megabytes: the copy reads those of the user's model.
+the user has written since is copied over. Meshes and height fields can be megabytes: the copy reads the user's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pliant.systems.mujoco_layout import struct
 
 # Looks of things, which no step reads and which may be large.
 LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
-SHAPES: Final = ("mesh_", "bvh_", "oct_")  # which MuJoCo's functions only read
+SHAPES: Final = ("mesh_", "bvh_", "oct_", "hfield_data")  # which MuJoCo's functions only read
 PADDING: Final = 1 << 16  # bytes between arrays over which a stretch goes on; small looks are compared as well
 
 
