@@ -27,7 +27,8 @@ def neighbours(kind: str, rng: np.random.Generator) -> list[tuple[int, int]]:
 
 def problem(kind: str, sizes: tuple[int, ...], rng: np.random.Generator) -> pliant.StepProblem:
     """Bodies of six velocities each, with blocks of these sizes in turn."""
-    nv, constraints = 6 * BODIES, []
+    nv = 6 * BODIES
+    constraints: list[pliant.Unilateral | pliant.Contact] = []
     for i, (a, b) in enumerate(neighbours(kind, rng)):
         d = sizes[i % len(sizes)]
         G = np.zeros((1, d, nv))

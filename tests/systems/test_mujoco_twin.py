@@ -179,6 +179,20 @@ def test_meshes_are_not_compared_in_every_step():
     assert large.pairs[:, 2].sum() < small.pairs[:, 2].sum() + 10_000
 
 
+FIELD = """<mujoco><option timestep="0.01"/><asset><hfield name="f" nrow="5" ncol="5" size="1 1 1 0.1"/></asset><worldbody>
+  <geom type="hfield" hfield="f"/><body pos="0 0 0.2"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+def test_an_edit_of_a_height_field_counts_from_the_next_step_on():
+    model = mujoco.MjModel.from_xml_string(FIELD)
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 200)
+    assert data.qpos[2] == pytest.approx(0.1, abs=1e-6)
+    model.hfield_data[:] = -0.05  # it sinks: what is raised would begin inside
+    pliant.mj_step(model, data, 200)
+    assert data.qpos[2] == pytest.approx(0.05, abs=1e-6)
+
+
 def test_an_edit_that_is_taken_back_is_taken_back():
     model, data = prepared()
     plain_model, plain = prepared()

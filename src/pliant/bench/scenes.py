@@ -116,7 +116,7 @@ def _quadruped() -> dict[str, Maker]:
 
 def _urdf() -> dict[str, Maker]:
     files = importlib.metadata.distribution("example-robot-data").files or []
-    paths = {file.stem: file.locate() for file in files if file.suffix == ".urdf"}
+    paths = {file.stem: Path(file.locate()) for file in files if file.suffix == ".urdf"}
     return {name: lambda name=name: on_floor(paths[name]) for name in URDF if name in paths}  # type: ignore[misc]
 
 
