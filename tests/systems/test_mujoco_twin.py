@@ -180,7 +180,8 @@ def test_meshes_are_not_compared_in_every_step():
 
 
 FIELD = """<mujoco><option timestep="0.01"/><asset><hfield name="f" nrow="5" ncol="5" size="1 1 1 0.1"/></asset>
-  <worldbody><geom type="hfield" hfield="f"/><body pos="0 0 0.2"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+  <worldbody><geom type="hfield" hfield="f"/>
+  <body pos="0 0 0.2"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
 
 
 def test_an_edit_of_a_height_field_counts_from_the_next_step_on():
