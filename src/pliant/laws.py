@@ -33,6 +33,8 @@ class Law:
     _: KW_ONLY
     exponent: float | Array
     dissipation: float | Array
+    _uniform: bool = field(init=False)
+    _linear: bool = field(init=False)
     _hash: int = field(init=False)
 
     def __init__(
@@ -42,15 +44,25 @@ class Law:
         object.__setattr__(self, "damping", _parameter("damping", damping, 0.0))
         object.__setattr__(self, "exponent", _parameter("exponent", exponent, 1.0))
         object.__setattr__(self, "dissipation", _parameter("dissipation", dissipation, 0.0))
-        # found once: laws are looked up in every step
+        # found once: laws are looked at in every step
+        object.__setattr__(self, "_uniform", all(type(part) is float for part in self._parts()))
+        linear = np.all(np.equal(self.exponent, 1.0)) and not np.any(self.dissipation)
+        object.__setattr__(self, "_linear", bool(linear))
         object.__setattr__(self, "_hash", hash(tuple(np.asarray(part).tobytes() for part in self._parts())))
 
     @property
     def is_linear(self) -> bool:
         """Whether every row is a linear spring and damper (exponent 1, dissipation 0)."""
-        return bool(np.all(np.equal(self.exponent, 1.0)) and not np.any(self.dissipation))
+        return self._linear
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every parameter is a scalar, the same for all rows."""
+        return self._uniform
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Law):
             return NotImplemented
         return all(np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))

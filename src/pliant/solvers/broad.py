@@ -40,6 +40,7 @@ from pliant.solvers.columns import (
     suits,
     whitened_impulse,
 )
+from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.loops import dot
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain, velocity_gain
 
@@ -47,19 +48,22 @@ STEPS = 40  # of Newton in the velocities
 LAST = 12  # and in the forces
 NEARLY = 1e-12  # a residual below which these go on only while they gain
 GAINING = 0.3  # of a residual, of which a step must leave less to be followed by another
-POLISHED = 1e-15  # a residual below which no step is worth taking
+POLISHED = 1e-14  # a residual below which no step is worth taking
 CLOSE = 0.1  # of the slope along a direction, that a line search leaves
 TRIALS = 30
+HUGE = 1e150
 
 # What `broad` reports.
-RESIDUAL, LAW, MOMENTUM, ITERATIONS, FACTORIZATIONS, CANCELS = range(6)
-REPORT = 6
+RESIDUAL, LAW, MOMENTUM, ITERATIONS, FACTORIZATIONS = range(5)
+REPORT = 5
 
 
 @kernel
-def broad(flat: Flat, start: Array, force: Array, velocity: Array, impulse: Array, report: Array) -> bool:
+def broad(
+    flat: Flat, start: Array, goal: float, force: Array, velocity: Array, impulse: Array, report: Array
+) -> bool:
     """Fill force, (m,), velocity and impulse, (nv,), and report from the forces `start`, (m,); False: this step is not
-    one of these, or has no answer here."""
+    one of these, or there is no answer here whose residual is below the goal and whose forces do not cancel."""
     if not suits(flat):
         return False
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
@@ -76,8 +80,18 @@ def broad(flat: Flat, start: Array, force: Array, velocity: Array, impulse: Arra
     if not _by_forces(flat, columns, inertia, push, x, P, force, velocity, report):
         return False
     law, momentum, cancels = judge_columns(flat, columns, inertia, force, velocity, impulse)
-    report[LAW], report[MOMENTUM], report[CANCELS] = law, momentum, cancels
-    return True
+    report[LAW], report[MOMENTUM] = law, momentum
+    sane = _is_sane(force) and _is_sane(velocity) and _is_sane(columns.per_row[START])
+    return bool(sane and report[RESIDUAL] < goal and law < np.inf and not cancels > CANCELLATION)
+
+
+@kernel
+def _is_sane(numbers: Array) -> bool:
+    """Whether they are finite, and their squares too, of which residuals are made."""
+    wild = 0
+    for x in numbers:
+        wild += not abs(x) < HUGE
+    return wild == 0
 
 
 @kernel

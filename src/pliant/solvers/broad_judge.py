@@ -5,7 +5,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array
-from pliant.solvers.certificate import NOTHING, momentum_residual
+from pliant.solvers.certificate import NOTHING
 from pliant.solvers.columns import (
     FIRST,
     FIT,
@@ -80,15 +80,15 @@ def judge_columns(
 ) -> tuple[float, float, float]:
     """(law residual, momentum residual, how many times larger the forces are than what they do), and the impulse; the
     velocity of the first is recomputed from the forces."""
-    nv, size, net, gross = velocity.size, columns.per_row[SIZE], 1e-300, 0.0
-    given, v = np.empty(nv), np.empty(nv)
+    nv, size, sums = velocity.size, columns.per_row[SIZE], np.zeros((3, velocity.size))
+    gross, given, v = sums[0], sums[1], sums[2]
     for j in range(nv):
         impulse[j] = 0.0
     for i in range(size.size):
         size[i] = abs(force[i])
     for j in columns.used:
         impulse[j] = flat.step * dot(columns.G[j], force)
-        net, gross = max(net, abs(impulse[j])), max(gross, flat.step * _dot_sizes(columns.G[j], size))
+        gross[j] = flat.step * _dot_sizes(columns.G[j], size)
     for j in range(nv):
         given[j] = flat.step * flat.force[j] + impulse[j]
     gain = velocity_gain(inertia, given, np.zeros(nv))
@@ -96,7 +96,25 @@ def judge_columns(
         v[j] = flat.velocity[j] + gain[j]
     rates_of(columns, flat.velocity, gain, columns.per_row[RATE])
     sizes_of(columns, v, size)
-    return distance(columns, force), momentum_residual(flat, velocity, force), gross / net
+    most, left = 0.0, 1e-300
+    for j in range(nv):
+        most, left = max(most, gross[j]), max(left, abs(impulse[j]))
+    return distance(columns, force), _momentum(flat, velocity, impulse, gross), most / left
+
+
+@kernel
+def _momentum(flat: Flat, velocity: Array, impulse: Array, gross: Array) -> float:
+    """`momentum_residual`, where h G' lambda and h |G|'|lambda| are known."""
+    h, worst = flat.step, 0.0
+    for j in range(velocity.size):
+        miss, size = -h * flat.force[j] - impulse[j], h * abs(flat.force[j]) + gross[j]
+        for e in range(flat.mass_ptr[j], flat.mass_ptr[j + 1]):
+            v0, v1 = flat.velocity[flat.mass_idx[e]], velocity[flat.mass_idx[e]]
+            miss += flat.mass_val[e] * (v1 - v0)
+            size += abs(flat.mass_val[e]) * (abs(v0) + abs(v1))
+        if size > 0.0:
+            worst = max(worst, abs(miss) / size)
+    return worst
 
 
 @kernel

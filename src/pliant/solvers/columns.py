@@ -14,8 +14,7 @@ from pliant._compile import kernel
 from pliant.flat import BILATERAL, CLIPPED, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
 from pliant.solvers.compensated import add_product, two_product, two_sum
-from pliant.solvers.loops import dot
-from pliant.solvers.mobility import whiten_columns
+from pliant.solvers.loops import dot, subtract
 from pliant.solvers.whiten import Inertia
 
 FEW = 12  # velocities; the work grows with their square
@@ -103,28 +102,47 @@ def _is_one(flat: Flat) -> bool:
 def make_columns(flat: Flat, inertia: Inertia) -> Columns:
     """The rows of a step that `suits`."""
     nv, m = flat.velocity.size, flat.kind.size
-    G, Z, per_row = np.zeros((nv, m)), np.empty((nv, m)), np.empty((PER_ROW, m))
+    G, Z = np.zeros((nv, m)), np.zeros((nv, m))
+    used, count = np.empty(nv, np.int64), 0
     for i in range(m):
         for e in range(flat.jac_ptr[i], flat.jac_ptr[i + 1]):
             G[flat.jac_idx[e], i] = flat.jac_val[e]
-    whiten_columns(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val, Z)
+    moved = 0
+    for e in range(flat.jac_ptr[m]):
+        moved |= 1 << flat.jac_idx[e]
+    for j in range(nv):
+        if moved >> j & 1:
+            used[count] = j
+            count += 1
+    whitened = _whiten(inertia, G, used[:count], Z)
     columns = Columns(
-        flat.step, G, Z, _with_entries(G), _with_entries(Z), per_row, flat.offset, flat.lower, flat.upper
+        flat.step, G, Z, used[:count], whitened, np.empty((PER_ROW, m)), flat.offset, flat.lower, flat.upper
     )
     _fill_laws(flat, columns)
     return columns
 
 
 @kernel
-def _with_entries(A: Array) -> Ints:
-    found, count = np.empty(A.shape[0], np.int64), 0
-    for j in range(A.shape[0]):
-        i = 0
-        while i < A.shape[1] and A[j, i] == 0.0:
-            i += 1
-        if i < A.shape[1]:
-            found[count] = j
-            count += 1
+def _whiten(inertia: Inertia, G: Array, used: Ints, Z: Array) -> Ints:
+    """Z := inv(L) G', zeros on entry; returns which of its columns have entries."""
+    nv, m = G.shape
+    found, count, filled = np.empty(nv, np.int64), 0, 0
+    for j in used:
+        z, g = Z[nv - 1 - j], G[j]
+        filled |= 1 << nv - 1 - j
+        for i in range(m):
+            z[i] = g[i]
+    for j in range(nv):
+        if not filled >> j & 1:
+            continue
+        found[count] = j
+        count += 1
+        z, scale = Z[j], 1.0 / inertia.val[inertia.ptr[j]]
+        for i in range(m):
+            z[i] *= scale
+        for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
+            filled |= 1 << inertia.idx[e]
+            subtract(Z[inertia.idx[e]], inertia.val[e], z)
     return found[:count]
 
 

@@ -8,13 +8,16 @@ import numpy as np
 
 from pliant.errors import InputError, SolveError
 from pliant.flat import Flat
-from pliant.inputs import Array, Ints
+from pliant.constraints import Constraint
+from pliant.inputs import Array, Ints, are_finite
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.apart import solve_apart
+from pliant.solvers.broad import REPORT, broad
+from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation
+from pliant.solvers.formulation import Formulation, exact_residual
 from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
@@ -66,6 +69,9 @@ def solve(
     begin = time.perf_counter()
     flat = problem.flat()
     force = _start(problem, warm_start)
+    solution = _broadly(problem, flat, solver, force, begin)
+    if solution is not None:
+        return solution
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
     islands = solve_islands(flat, inertia, solver, force, velocity)
@@ -73,6 +79,38 @@ def solve(
     if throw and not solution.status.solved:
         raise SolveError(f"{solver.explain(solution.status)} (residual {solution.residual:.1e})", problem, solution)
     return solution
+
+
+def _broadly(problem: StepProblem, flat: Flat, solver: Formulation, start: Array, begin: float) -> Solution | None:
+    """The answer in one compiled call, where there are only scalar rows, on few velocities."""
+    m, nv = len(start), len(flat.velocity)
+    if m == 0 or nv > FEW or len(flat.block_ptr) != m + 1 or not (solver.linearizes and solver.searches):
+        return None
+    force, velocity, impulse, report = np.empty(m), np.empty(nv), np.empty(nv), np.empty(REPORT)
+    goal = min(exact_residual(m), float(solver.tolerance))
+    if not broad(flat, start, goal, force, velocity, impulse, report):
+        return None
+    residual, law, momentum, iterations, factorizations = report.tolist()
+    count, factors = int(iterations), int(factorizations)
+    none = (None,) * len(problem.constraints)
+    return Solution(
+        velocity=velocity,
+        forces=problem.split(force + 0.0),  # no negative zeros
+        impulse=impulse,
+        states=none,
+        stretch=none,
+        status=Status.SOLVED,
+        residual=residual,
+        law_residual=law,
+        momentum_residual=momentum,
+        iterations=count,
+        factorizations=factors,
+        solve_time=time.perf_counter() - begin,
+        islands=Islands(
+            np.zeros(m, np.int64), report[:1], np.array([count]), np.array([factors]), (Status.SOLVED,)
+        ),
+        keys=tuple(_keys(problem)),
+    )
 
 
 def solve_islands(
@@ -223,13 +261,23 @@ def _start(problem: StepProblem, warm_start: Solution | WarmStart | None) -> Arr
     if not isinstance(warm_start, Solution | WarmStart):
         raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
     known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
-    parts = problem.split(np.zeros(problem.rows))
-    for (key, ids), part in zip(_keys(problem), parts, strict=True):
-        old_ids, old = known.get(key, (ids[:0], part[:0]))
-        if np.array_equal(ids, old_ids):
-            part[:] = old
-        else:
-            _, here, there = np.intersect1d(ids, old_ids, assume_unique=True, return_indices=True)
-            part[here] = old[there]
-    force = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
-    return np.where(np.isfinite(force), force, 0.0)
+    parts = [
+        _carried_over(constraint, *known.get(key, (None, None)))
+        for constraint, (key, _) in zip(problem.constraints, _keys(problem), strict=True)
+    ]
+    force = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+    return force if are_finite(force) else np.where(np.isfinite(force), force, 0.0)
+
+
+def _carried_over(constraint: Constraint, ids: Ints | None, forces: Array | None) -> Array:
+    """Forces of an earlier solution on the rows of one constraint, (rows,)."""
+    part = np.zeros(constraint.rows)
+    if ids is None or forces is None:
+        return part
+    if ids is constraint.ids or np.array_equal(constraint.ids, ids):
+        part[:] = forces.ravel()
+        return part
+    _, here, there = np.intersect1d(constraint.ids, ids, assume_unique=True, return_indices=True)
+    d = constraint.dimension
+    part.reshape(constraint.count, d)[here] = forces.reshape(len(ids), d)[there]
+    return part

@@ -19,7 +19,7 @@ def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array
     nv, m = inertia.parent.size, jac_ptr.size - 1
     if nv <= FEW and m <= MANY:
         Z = folded(room(nv * m), nv, m)
-        whiten_columns(inertia, jac_ptr, jac_idx, jac_val, Z)
+        _whiten_columns(inertia, jac_ptr, jac_idx, jac_val, Z)
         _of_columns(Z, A)
     else:
         _of_sparse(inertia, jac_ptr, jac_idx, jac_val, A)
@@ -32,7 +32,7 @@ def _of_sparse(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A
 
 
 @kernel
-def whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
+def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
     """Z := inv(L) G', (nv, m): all rows at once."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
     for j in range(nv):
