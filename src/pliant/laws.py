@@ -65,6 +65,8 @@ class Law:
             return True
         if not isinstance(other, Law):
             return NotImplemented
+        if self._uniform and other._uniform:
+            return self._parts() == other._parts()
         return all(np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
 
     def __hash__(self) -> int:

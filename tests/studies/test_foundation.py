@@ -11,11 +11,12 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant.studies import foundation
-from pliant.studies.foundation_cube import CHAOTIC, GRAVITY, MASS, ROWS, START_Q, START_V, Cube, Row, turned, turning
+from pliant.studies.foundation_cube import CHAOTIC, GRAVITY, MASS, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_integrators import MATLAB, installed, integrate, to_size
 from pliant.studies.foundation_motion import Motion
 from pliant.studies.foundation_race import climb, matching, pliant_steps
 from pliant.studies.foundation_reference import SECOND, compute, document, final_pose, motion_norm
+from pliant.studies.foundation_rows import turned, turning
 from pliant.studies.foundation_tables import PAPER
 from tests.support.letters import smallest
 
