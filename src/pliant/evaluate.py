@@ -118,7 +118,7 @@ def reached(system: System, time: float, q: Array, v: Array, step: float) -> Arr
     where = _Called("advance", time)
     with where:
         given = system.advance(q.copy(), v.copy(), step)
-    if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == q.shape and are_finite(given):
+    if type(given) is np.ndarray and given.dtype == DOUBLE and given.shape == q.shape and are_finite(given):
         return given.copy()
     q1 = _numbers(f"{where} must return {q.shape[0]} finite numbers like q", given)
     if q1.shape != q.shape or not np.all(np.isfinite(q1)):

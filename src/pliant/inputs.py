@@ -25,7 +25,7 @@ Matrix = Any  # a read-only dense Array, or a canonical scipy.sparse.csr_array (
 
 def floats(label: str, data: Any, *, infinite: bool = False) -> Array:
     """A read-only, contiguous float64 copy of `data`, without NaN, finite unless `infinite`."""
-    if type(data) is np.ndarray and data.dtype is DOUBLE:  # what comes in every step
+    if type(data) is np.ndarray and data.dtype == DOUBLE:  # what comes in every step
         array = data.copy()
         check_finite(label, array, infinite=infinite)
         array.setflags(write=False)
