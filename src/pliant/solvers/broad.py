@@ -181,11 +181,12 @@ def _by_forces(
     flat: Flat, columns: Columns, inertia: Inertia, push: Array, x: Array, P: Array,
     force: Array, velocity: Array, report: Array,
 ) -> bool:  # fmt: skip
-    """Newton in the forces, from those that the velocity gave, on its factors as long as the pieces stand; the best
-    forces, and their velocity, are left in force and velocity."""
+    """Newton in the forces, from those that the velocity gave; the best forces, and their velocity, are left in force
+    and velocity. The pieces are those of the velocity, and so are the factors: forces that are still noisy would choose
+    worse ones. Only where that leads nowhere may the forces choose."""
     per_row = columns.per_row
     now, found, v = per_row[FORCE], per_row[PUSH], np.empty(velocity.size)
-    best, last, anew = np.inf, np.inf, False
+    best, last, held = np.inf, np.inf, True
     for k in range(LAST):
         residual = _settle(flat, columns, inertia, push, now, v)
         if residual < max(best, POLISHED):  # among answers at rounding the last is the most refined
@@ -194,16 +195,15 @@ def _by_forces(
                 force[i] = now[i]
             for j in range(v.size):
                 velocity[j] = v[j]
-        if residual <= POLISHED or (best < NEARLY and not residual < GAINING * last) or k == LAST - 1:
+        gains = residual < GAINING * last
+        if residual <= POLISHED or (best < NEARLY and not gains) or k == LAST - 1:
             break
-        last = residual
-        anew = _push(columns, now) > 0 or anew
-        if anew:
+        held, last = held and gains, residual
+        if _push(columns, now, held) > 0:
             report[ITERATIONS] += 1.0
             report[FACTORIZATIONS] += 1.0
             if not factor(columns, per_row[WEIGHT], P):
                 return False
-            anew = False
         whitened_impulse(columns, found, x)
         solve_factored(P, x)
         along(columns, x, per_row[DP])
@@ -235,17 +235,18 @@ def _settle(flat: Flat, columns: Columns, inertia: Inertia, push: Array, force: 
 
 
 @kernel
-def _push(columns: Columns, force: Array) -> int:
-    """How far each row would go by itself, and the weight of its piece; returns how many pieces changed. The distance
-    from the laws is there."""
+def _push(columns: Columns, force: Array, held: bool) -> int:
+    """How far each row would go by itself, and the weight of its piece, as it is if `held`; returns how many pieces
+    changed. The distance from the laws is there."""
     per_row, changed = columns.per_row, 0
     S, fit, share, miss = per_row[SLOPE], per_row[FIT], per_row[SHARE], per_row[MISS]
     weight, found = per_row[WEIGHT], per_row[PUSH]
     for i in range(force.size):
         trial, low, high = force[i] - miss[i] * fit[i], columns.lower[i], columns.upper[i]
-        free = low < trial < high
-        new = S[i] * share[i] if free else 0.0
-        found[i] = -miss[i] * share[i] if free else min(max(trial, low), high) - force[i]
+        new = S[i] * share[i] if low < trial < high else 0.0
+        bound = force[i] if held else min(max(trial, low), high)
+        new = weight[i] if held else new
+        found[i] = -miss[i] * share[i] if new != 0.0 else bound - force[i]
         changed += new != weight[i]
         weight[i] = new
     return changed
