@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -46,8 +47,7 @@ class Law:
         object.__setattr__(self, "dissipation", _parameter("dissipation", dissipation, 0.0))
         # found once: laws are looked at in every step
         object.__setattr__(self, "_uniform", all(type(part) is float for part in self._parts()))
-        linear = np.all(np.equal(self.exponent, 1.0)) and not np.any(self.dissipation)
-        object.__setattr__(self, "_linear", bool(linear))
+        object.__setattr__(self, "_linear", bool(np.all(self.exponent == 1.0) and not np.any(self.dissipation)))
         object.__setattr__(self, "_hash", hash(tuple(np.asarray(part).tobytes() for part in self._parts())))
 
     @property
@@ -93,6 +93,8 @@ def spread(values: float | Array) -> str:
 
 def _parameter(argument: str, value: Any, bound: float) -> float | Array:
     """A finite parameter >= bound: a float, or a read-only array of one or two axes."""
+    if type(value) is float and bound <= value < math.inf:
+        return value + 0.0
     array = floats(f"Law: {argument}", value)
     check_at_least(f"Law: {argument}", array, bound)
     if array.ndim > 2:

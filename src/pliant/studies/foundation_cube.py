@@ -15,6 +15,7 @@ coordinates of size s. With z from the start, and R - 1 from the quaternion, hei
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -94,25 +95,34 @@ class Cube:
 
     def draw(self) -> Drawing:
         """The cube on the floor, and the load as a ball that runs about its top. Indentations are drawn as they are."""
-        shapes = [
-            Shape.ground(),
-            Shape.box("cube", (SIDE, SIDE, SIDE), colour="sky"),
-            Shape.sphere("load", 0.05 * SIDE, colour="vermillion"),
-        ]
 
         def place(time: float, q: Array) -> dict[str, Any]:
             centre, R = q[:3] + np.array([0.0, 0.0, 0.5 * SIDE]), np.eye(3) + turning(q[3:])
-            return {"cube": (centre, R), "load": centre + R @ load_point(time)}
+            return {"cube": (centre, _rotation_vector(q[3:])), "load": centre + R @ load_point(time)}
 
-        return Drawing(shapes, place)
+        return Drawing(_shapes(), place)
+
+
+def _rotation_vector(quaternion: Array) -> Array:
+    """(3,) [rad], of (w, i, j, k)."""
+    size = math.hypot(*quaternion[1:])
+    return quaternion[1:] * (2.0 * math.atan2(size, quaternion[0]) / size if size > 0.0 else 2.0)
+
+
+@cache
+def _shapes() -> tuple[Shape, ...]:
+    return (
+        Shape.ground(),
+        Shape.box("cube", (SIDE, SIDE, SIDE), colour="sky"),
+        Shape.sphere("load", 0.05 * SIDE, colour="vermillion"),
+    )
 
 
 def places(elements: int) -> Array:
     """Centres of the cells of the bottom face, (n, 3), in the frame of the cube [m]."""
     side = round(elements**0.5)
     line = SIDE * ((np.arange(side) + 0.5) / side - 0.5)
-    x, y = np.meshgrid(line, line)
-    return np.stack([x.ravel(), y.ravel(), np.full(elements, -0.5 * SIDE)], axis=1)
+    return np.stack([np.tile(line, side), np.repeat(line, side), np.full(elements, -0.5 * SIDE)], axis=1)
 
 
 def load_point(time: float) -> Array:
