@@ -63,8 +63,8 @@ def knows_values(system: Any) -> bool:
 
 
 class _Called:
-    """What goes wrong inside a function of the system says which, and when. A class, not a generator, and the words only
-    when they are needed: it is entered twice in every step."""
+    """What goes wrong inside a function of the system says which, and when. A class, not a generator, and the words
+    only when they are needed: it is entered twice in every step."""
 
     __slots__ = ("_name", "_time")
 

@@ -55,8 +55,8 @@ def check_finite(label: str, array: Array, *, infinite: bool = False) -> None:
 
 
 def are_finite(array: Array) -> bool:
-    """Whether a finite sum, of squares or of the entries, proves every entry finite, at a fraction of the cost of asking
-    each; it may overflow, so False proves nothing."""
+    """Whether a finite sum, of squares or of the entries, proves every entry finite, at a fraction of the cost of
+    asking each; it may overflow, so False proves nothing."""
     if array.size <= MANY:
         return math.isfinite(np.vdot(array, array))  # it sets no floating-point warnings
     with np.errstate(over="ignore", invalid="ignore"):

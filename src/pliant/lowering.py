@@ -1,7 +1,7 @@
 """From constraints to the flat record, without a loop over rows.
 
-A system asks for one in every step, and most of it stays the same: what follows from a law and a number of rows alone is
-kept and shared by the records of many steps, whose arrays nobody writes to.
+A system asks for one in every step, and most of it stays the same: what follows from a law and a number of rows alone
+is kept and shared by the records of many steps, whose arrays nobody writes to.
 """
 
 from __future__ import annotations

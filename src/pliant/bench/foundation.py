@@ -30,9 +30,9 @@ def _name(row: Results) -> str:
 
 
 def _metrics(row: Results) -> list[Metric]:
-    """Our time at h = 0.01 over that of each integrator at MATLAB's tolerances, and over that of the fastest with an error
-    no larger than ours: with the load of the start of each step, as the paper has it, with that of its end, which is far
-    more exact, and at the best of our steps, which is no less exact than the first of these."""
+    """Our time at h = 0.01 over that of each integrator at MATLAB's tolerances, and over that of the fastest with an
+    error no larger than ours: with the load of the start of each step, as the paper has it, with that of its end, which
+    is far more exact, and at the best of our steps, which is no less exact than the first of these."""
     first, last = (at(row["compared"], STEP, lead) for lead in (0.0, 1.0))
     found = [Metric(f"{_name(row)}: pliant", 1e3 * first["seconds"], "ms")]
     for run in row["default"]:
@@ -41,9 +41,7 @@ def _metrics(row: Results) -> list[Metric]:
             found.append(Metric(f"{_name(row)}: times {run['name']}", ratio, RATIO, tolerance=TOLERANCE))
     for name, entry in (("as good", first), ("as good, load of the end", last)):
         if entry["rival"] is not None:
-            found.append(
-                Metric(f"{_name(row)}: times the fastest {name}", entry["ratio"], RATIO, tolerance=TOLERANCE)
-            )
+            found.append(Metric(f"{_name(row)}: times the fastest {name}", entry["ratio"], RATIO, tolerance=TOLERANCE))
     best, goal = row["best"], ROCKING if row["load"] == 50.0 and row["modulus"] == 1e11 else 1.0
     return [
         *found,

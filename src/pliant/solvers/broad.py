@@ -15,6 +15,15 @@ from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.broad_judge import distance, judge_columns
+from pliant.solvers.column_algebra import (
+    along,
+    factor,
+    impulse_of,
+    rates_of,
+    sizes_of,
+    solve_factored,
+    whitened_impulse,
+)
 from pliant.solvers.columns import (
     DP,
     FIRST,
@@ -30,15 +39,8 @@ from pliant.solvers.columns import (
     START,
     WEIGHT,
     Columns,
-    along,
-    factor,
-    impulse_of,
     make_columns,
-    rates_of,
-    sizes_of,
-    solve_factored,
     suits,
-    whitened_impulse,
 )
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.loops import dot
@@ -59,9 +61,7 @@ REPORT = 5
 
 
 @kernel
-def broad(
-    flat: Flat, start: Array, goal: float, force: Array, velocity: Array, impulse: Array, report: Array
-) -> bool:
+def broad(flat: Flat, start: Array, goal: float, force: Array, velocity: Array, impulse: Array, report: Array) -> bool:
     """Fill force, (m,), velocity and impulse, (nv,), and report from the forces `start`, (m,); False: this step is not
     one of these, or there is no answer here whose residual is below the goal and whose forces do not cancel."""
     if not suits(flat):
@@ -96,8 +96,8 @@ def _is_sane(numbers: Array) -> bool:
 
 @kernel
 def _by_velocity(columns: Columns, x: Array, P: Array, report: Array) -> bool:
-    """Newton from the whitened impulse x, in place; leaves rates and forces in per_row. False: the pieces keep changing,
-    or there are no factors."""
+    """Newton from the whitened impulse x, in place; leaves rates and forces in per_row. False: the pieces keep
+    changing, or there are no factors."""
     per_row, nv = columns.per_row, x.size
     p, force, dp = per_row[RATE], per_row[FORCE], per_row[DP]
     along(columns, x, p)

@@ -6,6 +6,7 @@ from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.certificate import NOTHING
+from pliant.solvers.column_algebra import rates_of, sizes_of
 from pliant.solvers.columns import (
     FIRST,
     FIT,
@@ -18,8 +19,6 @@ from pliant.solvers.columns import (
     START,
     START_TAIL,
     Columns,
-    rates_of,
-    sizes_of,
 )
 from pliant.solvers.compensated import two_product, two_sum
 from pliant.solvers.loops import dot

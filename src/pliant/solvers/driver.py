@@ -8,13 +8,13 @@ import numpy as np
 
 from pliant.errors import InputError, SolveError
 from pliant.flat import Flat
-from pliant.constraints import Constraint
-from pliant.inputs import Array, Ints, are_finite
+from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.apart import solve_apart
 from pliant.solvers.broad import REPORT, broad
+from pliant.solvers.carry import keys_of, start_forces
 from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.formulation import Formulation, exact_residual
@@ -45,7 +45,6 @@ IDLE = 6  # velocities without rows, up to which a lone island takes them along:
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
 
-@np.errstate(all="ignore")  # what overflows is a status
 def solve(
     problem: StepProblem,
     solver: Formulation | None = None,
@@ -68,14 +67,10 @@ def solve(
     solver._check(problem)
     begin = time.perf_counter()
     flat = problem.flat()
-    force = _start(problem, warm_start)
+    force = start_forces(problem, warm_start)
     solution = _broadly(problem, flat, solver, force, begin)
-    if solution is not None:
-        return solution
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = solve_islands(flat, inertia, solver, force, velocity)
-    solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
+    if solution is None:
+        solution = _generally(problem, flat, solver, force, begin)
     if throw and not solution.status.solved:
         raise SolveError(f"{solver.explain(solution.status)} (residual {solution.residual:.1e})", problem, solution)
     return solution
@@ -106,11 +101,18 @@ def _broadly(problem: StepProblem, flat: Flat, solver: Formulation, start: Array
         iterations=count,
         factorizations=factors,
         solve_time=time.perf_counter() - begin,
-        islands=Islands(
-            np.zeros(m, np.int64), report[:1], np.array([count]), np.array([factors]), (Status.SOLVED,)
-        ),
-        keys=tuple(_keys(problem)),
+        islands=Islands(np.zeros(m, np.int64), report[:1], np.array([count]), np.array([factors]), (Status.SOLVED,)),
+        keys=tuple(keys_of(problem)),
     )
+
+
+@np.errstate(all="ignore")  # what overflows is a status
+def _generally(problem: StepProblem, flat: Flat, solver: Formulation, force: Array, begin: float) -> Solution:
+    """The answer island by island, from `force`, with every way there is."""
+    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
+    islands = solve_islands(flat, inertia, solver, force, velocity)
+    return _conclude(problem, flat, inertia, force, velocity, islands, begin)
 
 
 def solve_islands(
@@ -240,44 +242,5 @@ def _conclude(
         factorizations=int(islands.factorizations.sum()),
         solve_time=time.perf_counter() - begin,
         islands=islands,
-        keys=tuple(_keys(problem)),
+        keys=tuple(keys_of(problem)),
     )
-
-
-Key = tuple[str, int, str | int]
-
-
-def _keys(problem: StepProblem) -> list[tuple[Key, Ints]]:
-    """Identity of each constraint, by name or else by position, and of its rows."""
-    return [
-        ((type(c).__name__, c.dimension, c.name or position), c.ids) for position, c in enumerate(problem.constraints)
-    ]
-
-
-def _start(problem: StepProblem, warm_start: Solution | WarmStart | None) -> Array:
-    """Forces of an earlier solution on the rows that it shares with this problem, else 0."""
-    if warm_start is None:
-        return np.zeros(problem.rows)
-    if not isinstance(warm_start, Solution | WarmStart):
-        raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
-    known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
-    parts = [
-        _carried_over(constraint, *known.get(key, (None, None)))
-        for constraint, (key, _) in zip(problem.constraints, _keys(problem), strict=True)
-    ]
-    force = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
-    return force if are_finite(force) else np.where(np.isfinite(force), force, 0.0)
-
-
-def _carried_over(constraint: Constraint, ids: Ints | None, forces: Array | None) -> Array:
-    """Forces of an earlier solution on the rows of one constraint, (rows,)."""
-    part = np.zeros(constraint.rows)
-    if ids is None or forces is None:
-        return part
-    if ids is constraint.ids or np.array_equal(constraint.ids, ids):
-        part[:] = forces.ravel()
-        return part
-    _, here, there = np.intersect1d(constraint.ids, ids, assume_unique=True, return_indices=True)
-    d = constraint.dimension
-    part.reshape(constraint.count, d)[here] = forces.reshape(len(ids), d)[there]
-    return part

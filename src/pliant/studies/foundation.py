@@ -6,9 +6,9 @@ quaternion) of the final pose less the reference's, and that over the pose norm 
 a cube that does not move.
 
 Most of our error is the lag of the load, which a step takes at its start as the paper does: the load goes round by
-h 10 rad/s meanwhile. `leading` shows what is left when it is taken at the end of the step, `large` that steps may then be
-ten times as large; `compared` has every one of these beside the fastest integrator that is as exact, and `best` the step
-at which we gain most: see `foundation_best`.
+h 10 rad/s meanwhile. `leading` shows what is left when it is taken at the end of the step, `large` that steps may then
+be ten times as large; `compared` has every one of these beside the fastest integrator that is as exact, and `best` the
+step at which we gain most: see `foundation_best`.
 
 What differs from the paper: the contact law is lambda = max(0, ...) where the printed program minimises a norm, and
 the integrators call a compiled dy/dt.

@@ -1,8 +1,8 @@
 """Our runs of a row, each beside the fastest integrator that is at least as exact, and the step at which we are best.
 
-A comparison at equal error may be made at any of our steps. The error is mostly the lag of the load, so with the load of
-the end of each step large ones are as exact as small ones, or nearly, and take a fraction of the time. `best` is the one
-with the least ratio of times among our runs that are no less exact than the paper's, h = 0.01 with the load of its
+A comparison at equal error may be made at any of our steps. The error is mostly the lag of the load, so with the load
+of the end of each step large ones are as exact as small ones, or nearly, and take a fraction of the time. `best` is the
+one with the least ratio of times among our runs that are no less exact than the paper's, h = 0.01 with the load of its
 start; so nothing is won by a step that is fast and wrong.
 """
 

@@ -32,9 +32,9 @@ class _Outcome(NamedTuple):
 class Run:
     """One way to simulate a row; made by running it once.
 
-    step: h [s], ours; lead: see Cube. tolerance: the integrator's, None MATLAB's default. samples: seconds, one per repetition.
-    pose_error: the paper's norm; error: over that of the motion. evaluations: steps, or calls of dy/dt. why: it did
-    not end; its errors are then infinite.
+    step: h [s], ours; lead: see Cube. tolerance: the integrator's, None MATLAB's default. samples: seconds, one per
+    repetition. pose_error: the paper's norm; error: over that of the motion. evaluations: steps, or calls of dy/dt.
+    why: it did not end; its errors are then infinite.
     """
 
     def __init__(

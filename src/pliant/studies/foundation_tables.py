@@ -49,8 +49,8 @@ def tables(rows: list[dict[str, Any]], limit: float) -> dict[str, list[str]]:
 def _best(rows: list[dict[str, Any]], limit: float) -> list[str]:
     """Our time over that of the fastest integrator with an error no larger: at the paper's step with the load of its
     start and of its end, and at the step at which we gain most while as exact as the first."""
-    head = ["elements, load, E", "h = 0.01, load of its start", "h = 0.01, load of its end", "best h [s]", "load of its",
-            "error / motion", "pliant [ms]", "our time over theirs"]  # fmt: skip
+    head = ["elements, load, E", "h = 0.01, load of its start", "h = 0.01, load of its end", "best h [s]",
+            "load of its", "error / motion", "pliant [ms]", "our time over theirs"]  # fmt: skip
     lines = [_line(head), _line(["---"] * len(head))]
     for row in rows:
         found, papers = row["best"], [line(at_step(row["compared"], PAPERS, lead), limit) for lead in (0.0, 1.0)]
@@ -61,9 +61,7 @@ def _best(rows: list[dict[str, Any]], limit: float) -> list[str]:
 def best_cells(found: dict[str, Any], limit: float) -> list[str]:
     """The best comparison, from its step on."""
     end = "end" if found["lead"] else "start"
-    return [
-        f"{found['step']:g}", end, _small(found["error"]), f"{1e3 * found['seconds']:.3g}", line(found, limit)
-    ]
+    return [f"{found['step']:g}", end, _small(found["error"]), f"{1e3 * found['seconds']:.3g}", line(found, limit)]
 
 
 def _times(rows: list[dict[str, Any]]) -> list[str]:
