@@ -1,4 +1,4 @@
-"""Many scalar rows on few velocities: answers and certificates of the general way, to which all other steps are left."""
+"""Many scalar rows on few velocities: answers and certificates of the general way, to which others are left."""
 
 from __future__ import annotations
 

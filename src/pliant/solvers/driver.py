@@ -45,6 +45,7 @@ IDLE = 6  # velocities without rows, up to which a lone island takes them along:
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
 
+@np.errstate(all="ignore")  # what overflows is a status
 def solve(
     problem: StepProblem,
     solver: Formulation | None = None,
@@ -106,7 +107,6 @@ def _broadly(problem: StepProblem, flat: Flat, solver: Formulation, start: Array
     )
 
 
-@np.errstate(all="ignore")  # what overflows is a status
 def _generally(problem: StepProblem, flat: Flat, solver: Formulation, force: Array, begin: float) -> Solution:
     """The answer island by island, from `force`, with every way there is."""
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
