@@ -13,7 +13,8 @@ from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.apart import solve_apart
-from pliant.solvers.broad import REPORT, broad
+from pliant.solvers.broad import LAST, REPORT, broad
+from pliant.solvers.broad import STEPS as BROAD_STEPS
 from pliant.solvers.carry import keys_of, start_forces
 from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
@@ -80,7 +81,8 @@ def solve(
 def _broadly(problem: StepProblem, flat: Flat, solver: Formulation, start: Array, begin: float) -> Solution | None:
     """The answer in one compiled call, where there are only scalar rows, on few velocities."""
     m, nv = len(start), len(flat.velocity)
-    if m == 0 or nv > FEW or len(flat.block_ptr) != m + 1 or not (solver.linearizes and solver.searches):
+    enough = solver.linearizes and solver.max_iterations >= BROAD_STEPS + LAST
+    if m == 0 or nv > FEW or len(flat.block_ptr) != m + 1 or not enough:
         return None
     force, velocity, impulse, report = np.empty(m), np.empty(nv), np.empty(nv), np.empty(REPORT)
     goal = min(exact_residual(m), float(solver.tolerance))
