@@ -16,6 +16,7 @@ from pliant.studies.foundation_race import Run
 from pliant.studies.page import Results
 
 PAPERS: Final = 0.01  # h [s]
+SAME: Final = 1.01  # times our error, up to which theirs counts as no larger: digits beyond are nobody's merit
 
 
 def compare(ours: Sequence[Run], theirs: Sequence[Run], limit: float) -> list[Results]:
@@ -26,7 +27,7 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], limit: float) -> list[Re
 
 def fastest(run: Run, theirs: Sequence[Run]) -> Run | None:
     """Of those that came to the end with an error no larger than that of `run`."""
-    as_good = [rival for rival in theirs if not rival.why and rival.error <= run.error]
+    as_good = [rival for rival in theirs if not rival.why and rival.error <= SAME * run.error]
     return min(as_good, key=seconds, default=None)
 
 
