@@ -10,6 +10,7 @@ import scipy.sparse as sparse
 
 from pliant.constraints import Bilateral, Clipped, Constraint, Contact, Unilateral
 from pliant.errors import InputError, PliantError
+from pliant.inputs import floats
 from pliant.laws import Law
 
 NV = 5
@@ -297,3 +298,22 @@ def test_contact_refuses(change, says):
 def test_names_are_strings(build):
     with pytest.raises(InputError, match=f"{build.__name__}: name must be a string, got 3"):
         contact(name=3) if build is Contact else scalar(build, name=3)
+
+
+def test_what_constraints_share_cannot_be_written():
+    """Defaults are the same arrays in all of them."""
+    one, other = (Unilateral(np.eye(3), np.zeros(3), Law(1.0)) for _ in range(2))
+    for array in (one.ids, one.rate_offset):
+        with pytest.raises(ValueError, match=r"(?i)writeable"):
+            array.setflags(write=True)
+    np.testing.assert_array_equal(other.ids, [0, 1, 2])
+    np.testing.assert_array_equal(other.rate_offset, np.zeros(3))
+
+
+@pytest.mark.parametrize("shape", [(3,), (200, 100)])
+def test_numbers_whose_squares_overflow_are_finite(shape):
+    big = np.full(shape, 1e200)
+    np.testing.assert_array_equal(floats("big", big), big)
+    big[..., -1] = np.inf
+    with pytest.raises(InputError, match="big must be finite, got inf"):
+        floats("big", big)

@@ -24,8 +24,9 @@ def check_law(label: str, law: Any, n: int, *, allows_power: bool) -> None:
     """A Law whose parameters broadcast over n rows; linear unless `allows_power`."""
     if not isinstance(law, Law):
         raise InputError(f"{label} must be a pliant.Law, got {law!r}; write pliant.Law(stiffness, damping)")
-    for field in LAW_FIELDS:
-        check_over_rows(f"{label}.{field}", np.asarray(getattr(law, field)), n)
+    if not law.is_uniform:
+        for field in LAW_FIELDS:
+            check_over_rows(f"{label}.{field}", np.asarray(getattr(law, field)), n)
     if not allows_power:
         _check_linear(label, law)
 

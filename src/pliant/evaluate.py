@@ -5,9 +5,8 @@ Its functions are handed copies: one that works in place spoils nothing.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from pliant.constraints import Contact
 from pliant.errors import InputError
-from pliant.inputs import Array, floats
+from pliant.inputs import DOUBLE, Array, are_finite, floats
 from pliant.problem import StepProblem
 
 if TYPE_CHECKING:
@@ -63,31 +62,46 @@ def knows_values(system: Any) -> bool:
     return callable(getattr(system, "values", None))
 
 
-@contextlib.contextmanager
-def _called(where: str) -> Iterator[None]:
-    """What goes wrong inside a function of the system says which, and when."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-    except Exception as error:
-        error.add_note(f"raised in {where}")
-        raise
+class _Called:
+    """What goes wrong inside a function of the system says which, and when. A class, not a generator, and the words
+    only when they are needed: it is entered twice in every step."""
+
+    __slots__ = ("_name", "_time")
+
+    def __init__(self, name: str, time: float) -> None:
+        self._name, self._time = name, time
+
+    def __str__(self) -> str:
+        return f"system.{self._name} at t = {self._time:.9g} s"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InputError):
+            raise InputError(f"{self}: {error}") from error
+        if isinstance(error, Exception):
+            error.add_note(f"raised in {self}")
 
 
 def problem_at(system: System, time: float, q: Array, v: Array, step: float) -> StepProblem:
     """system.problem, for this state and step."""
-    where = f"system.problem at t = {time:.9g} s"
-    with _called(where):
+    where = _Called("problem", time)
+    with where:
         problem = system.problem(time, q.copy(), v.copy(), step)
     if not isinstance(problem, StepProblem):
         raise InputError(f"{where} must return a pliant.StepProblem, got {type(problem).__name__}")
-    if problem.step != step or not np.array_equal(problem.velocity, v):
+    if problem.step != step or not _same(problem.velocity, v):
         raise InputError(
             f"{where} must be built with the velocity and the step that it was given: "
             f"{_difference(v, problem.velocity, step, problem.step)}"
         )
     return problem
+
+
+def _same(a: Array, b: Array) -> bool:
+    """Whether two vectors are equal; most are so to the bit, which is soon told."""
+    return a.tobytes() == b.tobytes() or np.array_equal(a, b)
 
 
 def _difference(v: Array, theirs: Array, step: float, their_step: float) -> str:
@@ -101,9 +115,11 @@ def _difference(v: Array, theirs: Array, step: float, their_step: float) -> str:
 
 def reached(system: System, time: float, q: Array, v: Array, step: float) -> Array:
     """system.advance, (nq,)."""
-    where = f"system.advance at t = {time:.9g} s"
-    with _called(where):
+    where = _Called("advance", time)
+    with where:
         given = system.advance(q.copy(), v.copy(), step)
+    if type(given) is np.ndarray and given.dtype == DOUBLE and given.shape == q.shape and are_finite(given):
+        return given.copy()
     q1 = _numbers(f"{where} must return {q.shape[0]} finite numbers like q", given)
     if q1.shape != q.shape or not np.all(np.isfinite(q1)):
         raise InputError(f"{where} must return {q.shape[0]} finite numbers like q, got {_shown(q1)}")
@@ -112,8 +128,8 @@ def reached(system: System, time: float, q: Array, v: Array, step: float) -> Arr
 
 def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[Array | None]:
     """system.values: phi(t, q) of every constraint, None where it is not known."""
-    where = f"system.values at t = {time:.9g} s"
-    with _called(where):
+    where = _Called("values", time)
+    with where:
         given = system.values(time, q.copy())
     if not isinstance(given, Sequence) or len(given) != len(problem.constraints):
         raise InputError(

@@ -26,7 +26,7 @@ def read_mass(data: Any) -> Matrix:
             f"got shape {mass.shape}"
         )
     diagonal = mass if mass.ndim == 1 else mass.diagonal()
-    if (diagonal <= 0.0).any():
+    if not diagonal.min() > 0.0:
         i = int(np.argmax(diagonal <= 0.0))
         _not_positive(f"its diagonal is {diagonal[i]} at {i}")
     if mass.ndim == 1:

@@ -5,6 +5,8 @@ Every function takes first the `label` of the argument as the user wrote it: "Co
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,11 +18,18 @@ from pliant.errors import InputError
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T", bound=NDArray[Any])
+DOUBLE = np.dtype(np.float64)
+MANY = 10_000  # numbers; of more a plain sum is as fast as a product, and needs no threads
 Matrix = Any  # a read-only dense Array, or a canonical scipy.sparse.csr_array (SciPy ships no types)
 
 
 def floats(label: str, data: Any, *, infinite: bool = False) -> Array:
     """A read-only, contiguous float64 copy of `data`, without NaN, finite unless `infinite`."""
+    if type(data) is np.ndarray and data.dtype == DOUBLE:  # what comes in every step
+        array = data.copy()
+        check_finite(label, array, infinite=infinite)
+        array.setflags(write=False)
+        return array
     if sparse.issparse(data):
         raise InputError(f"{label} must be dense, got {type(data).__name__}; pass its toarray()")
     try:
@@ -37,15 +46,21 @@ def floats(label: str, data: Any, *, infinite: bool = False) -> Array:
 
 def check_finite(label: str, array: Array, *, infinite: bool = False) -> None:
     """Raise at the first NaN (and at the first infinity unless `infinite`)."""
-    if not infinite and array.size > 1000:
-        # A finite sum proves every entry finite at a fraction of the cost; an infinite one may be overflow.
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(array.sum()):
-                return
+    if not infinite and are_finite(array):
+        return
     bad = np.isnan(array) if infinite else ~np.isfinite(array)
     if bad.any():
         expected = "not NaN" if infinite else "finite"
         raise InputError(f"{label} must be {expected}, got {_first(array, bad)}; check how it was computed")
+
+
+def are_finite(array: Array) -> bool:
+    """Whether a finite sum, of squares or of the entries, proves every entry finite, at a fraction of the cost of
+    asking each; it may overflow, so False proves nothing."""
+    if array.size <= MANY:
+        return math.isfinite(np.vdot(array, array))  # it sets no floating-point warnings
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(array.sum())
 
 
 def check_at_least(label: str, array: Array, bound: float) -> None:
@@ -64,9 +79,23 @@ def vector(label: str, data: Any, n: int, meaning: str) -> Array:
 
 def over_rows(label: str, data: Any, n: int, *, infinite: bool = False) -> Array:
     """Scalar or (n,) -> (n,)."""
+    if type(data) is float and math.isfinite(data):
+        return _uniform(data, n)
     array = floats(label, data, infinite=infinite)
     check_over_rows(label, array, n)
     return array if array.shape == (n,) else frozen(np.broadcast_to(array, (n,)))
+
+
+@lru_cache(maxsize=16)
+def _uniform(number: float, n: int) -> Array:
+    """(n,) of the same number, read-only for good: many constraints share it."""
+    return frozen(np.full(n, number))[:]
+
+
+@lru_cache(maxsize=16)
+def _numbers(n: int) -> Ints:
+    """0..n-1, likewise."""
+    return frozen(np.arange(n, dtype=np.int64))[:]
 
 
 def check_over_rows(label: str, array: Array, n: int) -> None:
@@ -110,7 +139,7 @@ def check_shape(label: str, array: Array, shapes: list[tuple[int, ...]], meaning
 def row_ids(label: str, data: Any, n: int) -> Ints:
     """(n,) distinct integers; None means 0..n-1."""
     if data is None:
-        return frozen(np.arange(n, dtype=np.int64))
+        return _numbers(n)
     try:
         given = np.asarray(data)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ class Law:
     _: KW_ONLY
     exponent: float | Array
     dissipation: float | Array
+    _uniform: bool = field(init=False)
+    _linear: bool = field(init=False)
     _hash: int = field(init=False)
 
     def __init__(
@@ -42,17 +45,28 @@ class Law:
         object.__setattr__(self, "damping", _parameter("damping", damping, 0.0))
         object.__setattr__(self, "exponent", _parameter("exponent", exponent, 1.0))
         object.__setattr__(self, "dissipation", _parameter("dissipation", dissipation, 0.0))
-        # found once: laws are looked up in every step
+        # found once: laws are looked at in every step
+        object.__setattr__(self, "_uniform", all(type(part) is float for part in self._parts()))
+        object.__setattr__(self, "_linear", bool(np.all(self.exponent == 1.0) and not np.any(self.dissipation)))
         object.__setattr__(self, "_hash", hash(tuple(np.asarray(part).tobytes() for part in self._parts())))
 
     @property
     def is_linear(self) -> bool:
         """Whether every row is a linear spring and damper (exponent 1, dissipation 0)."""
-        return bool(np.all(np.equal(self.exponent, 1.0)) and not np.any(self.dissipation))
+        return self._linear
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every parameter is a scalar, the same for all rows."""
+        return self._uniform
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Law):
             return NotImplemented
+        if self._uniform and other._uniform:
+            return self._parts() == other._parts()
         return all(np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
 
     def __hash__(self) -> int:
@@ -79,6 +93,8 @@ def spread(values: float | Array) -> str:
 
 def _parameter(argument: str, value: Any, bound: float) -> float | Array:
     """A finite parameter >= bound: a float, or a read-only array of one or two axes."""
+    if type(value) is float and bound <= value < math.inf:
+        return value + 0.0
     array = floats(f"Law: {argument}", value)
     check_at_least(f"Law: {argument}", array, bound)
     if array.ndim > 2:

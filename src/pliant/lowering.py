@@ -1,15 +1,22 @@
-"""From constraints to the flat record, without a loop over rows."""
+"""From constraints to the flat record, without a loop over rows.
+
+A system asks for one in every step, and most of it stays the same: what follows from a law and a number of rows alone
+is kept and shared by the records of many steps, whose arrays nobody writes to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sparse
 
+from pliant._compile import kernel
 from pliant.constraints import Bilateral, Clipped, Constraint, Contact, ScalarConstraint, Unilateral
 from pliant.flat import BILATERAL, CLIPPED, INTEGER_FIELDS, NORMAL, ROW_FIELDS, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints, Matrix
+from pliant.laws import Law
 
 Csr = tuple[Ints, Ints, Array]  # ptr, idx, val
 Columns = dict[str, np.ndarray]
@@ -19,25 +26,11 @@ KIND = {Bilateral: BILATERAL, Unilateral: UNILATERAL, Clipped: CLIPPED}
 
 def lower(mass: Matrix, velocity: Array, force: Array, step: float, constraints: Sequence[Constraint]) -> Flat:
     """The flat record of a validated problem."""
-    m = sum(constraint.rows for constraint in constraints)
-    columns: Columns = {
-        name: np.full(m, fill, dtype=np.int64 if name in INTEGER_FIELDS else np.float64)
-        for name, fill in ROW_FIELDS.items()
-    }
-    start = 0
-    for index, constraint in enumerate(constraints):
-        rows = {name: column[start : start + constraint.rows] for name, column in columns.items()}
-        rows["constraint"][:] = index
-        if isinstance(constraint, Contact):
-            _lower_contact(constraint, rows)
-        elif isinstance(constraint, ScalarConstraint):
-            _lower_scalar(constraint, rows)
-        start += constraint.rows
     mass_ptr, mass_idx, mass_val = csr_of(mass)
     jac_ptr, jac_idx, jac_val = _stack([csr_of(constraint.jacobian) for constraint in constraints])
     return Flat(
         step, mass_ptr, mass_idx, mass_val, velocity.copy(), force.copy(), jac_ptr, jac_idx, jac_val,
-        _block_ptr(constraints), **columns,
+        _block_ptr(constraints), **_join([_columns(index, c) for index, c in enumerate(constraints)]),
     )  # fmt: skip
 
 
@@ -46,16 +39,33 @@ def csr_of(matrix: Matrix) -> Csr:
     if sparse.issparse(matrix):
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.copy()
     if matrix.ndim == 1:
-        n = len(matrix)
-        return np.arange(n + 1, dtype=np.int64), np.arange(n, dtype=np.int64), matrix.copy()
-    flat, nv = matrix.reshape(-1), matrix.shape[-1]
-    starts = np.arange(flat.size // max(nv, 1) + 1, dtype=np.int64) * nv
-    nonzero = flat != 0.0
-    if nonzero.all():
-        return starts, np.tile(np.arange(nv, dtype=np.int64), len(starts) - 1), flat.copy()
-    # Positions of the nonzeros in the raveled array, already sorted by row, then by column.
-    at = np.flatnonzero(nonzero)
-    return np.searchsorted(at, starts), at % nv, flat[at]
+        return _counting(len(matrix) + 1), _counting(len(matrix)), matrix.copy()
+    return _compressed(matrix if matrix.ndim == 2 else matrix.reshape(-1, matrix.shape[-1]))
+
+
+@kernel
+def _compressed(matrix: Array) -> Csr:
+    rows, nv = matrix.shape
+    ptr, count = np.empty(rows + 1, np.int64), 0
+    ptr[0] = 0
+    for i in range(rows):
+        for j in range(nv):
+            count += matrix[i, j] != 0.0
+        ptr[i + 1] = count
+    idx, val = np.empty(count, np.int64), np.empty(count)
+    for i in range(rows):
+        at = ptr[i]
+        for j in range(nv):
+            if matrix[i, j] != 0.0:
+                idx[at], val[at] = j, matrix[i, j]
+                at += 1
+    return ptr, idx, val
+
+
+@lru_cache(maxsize=16)
+def _counting(n: int) -> Ints:
+    """0..n-1, shared."""
+    return np.arange(n, dtype=np.int64)
 
 
 def _stack(parts: list[Csr]) -> Csr:
@@ -69,27 +79,64 @@ def _stack(parts: list[Csr]) -> Csr:
     return np.concatenate(ptr), np.concatenate(idx), np.concatenate(val)
 
 
+def _join(parts: list[Columns]) -> Columns:
+    """The columns of all rows."""
+    if len(parts) == 1:
+        return parts[0]
+    none = _filled(0)
+    return {name: np.concatenate([none[name], *(part[name] for part in parts)]) for name in ROW_FIELDS}
+
+
+def _filled(rows: int) -> Columns:
+    """Columns of INERT rows."""
+    return {
+        name: np.full(rows, fill, dtype=np.int64 if name in INTEGER_FIELDS else np.float64)
+        for name, fill in ROW_FIELDS.items()
+    }
+
+
 def _block_ptr(constraints: Sequence[Constraint]) -> Ints:
+    if not any(isinstance(c, Contact) for c in constraints):
+        return _counting(sum(c.count for c in constraints) + 1)
     sizes = np.repeat([c.dimension for c in constraints], [c.count for c in constraints])
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _lower_scalar(constraint: ScalarConstraint, rows: Columns) -> None:
-    rows["kind"][:] = KIND[type(constraint)]
-    rows["value"][:] = constraint.value
-    rows["offset"][:] = constraint.rate_offset
-    rows["stiffness"][:] = constraint.law.stiffness
-    rows["damping"][:] = constraint.law.damping
-    rows["exponent"][:] = constraint.law.exponent
-    rows["dissipation"][:] = constraint.law.dissipation
-    rows["lower"][:] = constraint.lower if isinstance(constraint, Clipped) else _floor(constraint)
-    rows["upper"][:] = constraint.upper if isinstance(constraint, Clipped) else np.inf
-    rows["curvature"][:] = 0.0 if constraint.curvature is None else constraint.curvature
-    rows["ids"][:] = constraint.ids
+def _columns(index: int, constraint: Constraint) -> Columns:
+    """The columns of one constraint, the index-th of its step."""
+    if isinstance(constraint, ScalarConstraint):
+        return _lower_scalar(index, constraint)
+    rows = _filled(constraint.rows)
+    rows["constraint"][:] = index
+    if isinstance(constraint, Contact):
+        _lower_contact(constraint, rows)
+    return rows
 
 
-def _floor(constraint: ScalarConstraint) -> float:
-    return 0.0 if isinstance(constraint, Unilateral) else -np.inf
+def _lower_scalar(index: int, constraint: ScalarConstraint) -> Columns:
+    rows = _of_law(constraint.law, KIND[type(constraint)], constraint.count, index).copy()
+    rows["value"] = constraint.value.copy()
+    rows["offset"] = constraint.rate_offset.copy()
+    rows["ids"] = constraint.ids.copy()
+    if isinstance(constraint, Clipped):
+        rows["lower"], rows["upper"] = constraint.lower.copy(), constraint.upper.copy()
+    if constraint.curvature is not None:
+        rows["curvature"] = constraint.curvature.copy()
+    return rows
+
+
+@lru_cache(maxsize=16)
+def _of_law(law: Law, kind: int, n: int, index: int) -> Columns:
+    """What follows from these alone; of the rest what INERT rows hold."""
+    rows = _filled(n)
+    rows["kind"][:], rows["constraint"][:] = kind, index
+    rows["stiffness"][:] = law.stiffness
+    rows["damping"][:] = law.damping
+    rows["exponent"][:] = law.exponent
+    rows["dissipation"][:] = law.dissipation
+    rows["lower"][:] = 0.0 if kind == UNILATERAL else -np.inf
+    rows["upper"][:] = np.inf
+    return rows
 
 
 def _lower_contact(contact: Contact, rows: Columns) -> None:

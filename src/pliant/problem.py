@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ class StepProblem:
     force: Array
     step: float
     constraints: tuple[Constraint, ...]
+    _rows: int = field(repr=False)
     _flat: list[Flat] = field(repr=False)  # empty, or the unpadded record once it was asked for
 
     def __init__(
@@ -43,7 +45,7 @@ class StepProblem:
     ) -> None:
         M = read_mass(mass)
         nv = M.shape[0]
-        fields = {
+        fields: dict[str, Any] = {
             "mass": M,
             "velocity": vector("StepProblem: velocity", velocity, nv, f"one per row of the mass ({nv},)"),
             "force": vector("StepProblem: force", force, nv, f"one per row of the mass ({nv},)"),
@@ -51,8 +53,8 @@ class StepProblem:
             "constraints": _read_constraints(constraints, nv),
             "_flat": [],
         }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        fields["_rows"] = sum(constraint.rows for constraint in fields["constraints"])
+        self.__dict__.update(fields)
 
     @property
     def nv(self) -> int:
@@ -62,7 +64,7 @@ class StepProblem:
     @property
     def rows(self) -> int:
         """Number of constraint rows, those of contacts counted d times."""
-        return sum(constraint.rows for constraint in self.constraints)
+        return self._rows
 
     def flat(
         self,
@@ -104,8 +106,7 @@ class StepProblem:
         )
         fields = {**self.__dict__, "force": force, "constraints": tuple(constraints)}
         fields["_flat"] = [flat._replace(offset=np.array(offsets, dtype=float), force=force)]
-        for name, value in fields.items():
-            object.__setattr__(changed, name, value)
+        changed.__dict__.update(fields)
         return changed
 
     def split(self, values: Any) -> tuple[np.ndarray, ...]:
@@ -115,11 +116,12 @@ class StepProblem:
             raise InputError(f"split: values must have {self.rows} rows (more if padded), got shape {values.shape}")
         parts, start = [], 0
         for constraint in self.constraints:
-            part = values[start : start + constraint.rows].copy()
+            end = start + constraint.rows
+            part = values[start:end].copy()
             if isinstance(constraint, Contact):
                 part = part.reshape(constraint.count, constraint.dimension, *values.shape[1:])
             parts.append(part)
-            start += constraint.rows
+            start = end
         return tuple(parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -155,6 +157,8 @@ class StepProblem:
 
 
 def _read_step(step: Any) -> float:
+    if type(step) is float and 0.0 < step < math.inf:
+        return step
     array = floats("StepProblem: step", step)
     if array.ndim or not array > 0.0:
         raise InputError(f"StepProblem: step must be one number > 0 [s], got {step!r}")

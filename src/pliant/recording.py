@@ -31,8 +31,10 @@ FREE = (
     "coordinates",
 )  # parameters in which a run that goes on may differ from the one in the file
 NOTHING = np.zeros((0, len(COLUMNS)))
+Stats = tuple[float, ...]  # in the order of STATS: the worst of the first three, the sums of the others
+NO_STATS: Stats = (0.0,) * len(STATS)
 # time, q, v, how the forces are laid out, forces, statistics, contacts
-Sample = tuple[float, Array, Array, Layout, Array, Array, Array]
+Sample = tuple[float, Array, Array, Layout, tuple[Array, ...], Stats, Array]
 
 
 class State(NamedTuple):
@@ -67,7 +69,7 @@ class _Held(NamedTuple):
     state: State
     samples: list[Sample]
     last: Sample | None  # of a step whose turn it is not
-    stats: Array  # since the last sample
+    stats: Stats  # since the last sample
 
 
 class Recorder:
@@ -79,8 +81,7 @@ class Recorder:
     ) -> None:  # fmt: skip
         """Begin with `start`, or where the run in the file stopped. scene: how the system looks."""
         self.parameters, self.every, self.path, self.scene = parameters, every, path, scene
-        nothing = np.zeros(len(STATS))
-        self._held = _Held(start, [(now, start.q, start.v, (), np.zeros(0), nothing, NOTHING)], None, nothing)
+        self._held = _Held(start, [(now, start.q, start.v, (), (), NO_STATS, NOTHING)], None, NO_STATS)
         self._kept: list[Chunk] = []
         self._written = time.monotonic()
         self._end: int | None = None  # of the file
@@ -102,7 +103,7 @@ class Recorder:
         self._end = append(path, ())
         if resumed is not None:
             state, stats, ended = resumed
-            self._held, self._stored = _Held(state, [], None, stats), (state.steps, ended)
+            self._held, self._stored = _Held(state, [], None, tuple(stats.tolist())), (state.steps, ended)
 
     @property
     def state(self) -> State:
@@ -118,17 +119,14 @@ class Recorder:
         self, now: float, state: State, solution: Outcome, gave_up: bool, layout: Layout, touch: Array = NOTHING
     ) -> None:
         """Count a step, and keep it if it is its turn. touch: its contacts, as rows of `pliant.readout`."""
-        held, stats = self._held, self._held.stats.copy()
+        held = self._held
         if state.steps != held.state.steps + 1:
             self._foreign = True
             raise InputError(f"{os.fspath(self.path or '')} holds another run by now: choose another name")
-        worst = [STATUSES.index(solution.status), solution.residual, solution.momentum_residual]
-        stats[:3] = np.maximum(stats[:3], worst)
-        stats[3:] += solution.iterations, solution.factorizations, gave_up, not solution.status.solved
-        force = np.concatenate([np.zeros(0), *(part.ravel() for part in solution.forces)])
-        sample = (now, state.q, state.v, layout, force, stats, touch)
+        stats = _counted(held.stats, solution, gave_up)
+        sample = (now, state.q, state.v, layout, solution.forces, stats, touch)
         if state.steps % self.every == 0:
-            self._held = _Held(state, [*held.samples, sample], None, np.zeros(len(STATS)))
+            self._held = _Held(state, [*held.samples, sample], None, NO_STATS)
         else:
             self._held = _Held(state, held.samples, sample, stats)
         late = self.path is not None and time.monotonic() - self._written > SECONDS
@@ -162,7 +160,7 @@ class Recorder:
             chunk = chunk._replace(poses=self.scene.poses(chunk.time, chunk.q))
         header, arrays = _state_record(held.state)
         header.update(ended=ended, extra=bool(extra), duration=self.parameters["duration"])
-        record = chunk_record(chunk, header, {**arrays, "open_stats": held.stats})
+        record = chunk_record(chunk, header, {**arrays, "open_stats": np.array(held.stats)})
         if self._lock is not None:
             self._lock.check()
         self._end, self._held = append(self.path, [record], self._end), held._replace(samples=[])
@@ -172,6 +170,25 @@ class Recorder:
 def layout_of(problem: StepProblem) -> Layout:
     """How the forces of a step are laid out."""
     return tuple((c.name, c.count, c.dimension) for c in problem.constraints)
+
+
+def _counted(stats: Stats, solution: Outcome, gave_up: bool) -> Stats:
+    """Statistics with one step more. Plain numbers: as arrays they would take longer than the step itself."""
+    worst, residual, momentum, iterations, factorizations, given_up, unsolved = stats
+    return (
+        _worse(worst, float(STATUSES.index(solution.status))),
+        _worse(residual, float(solution.residual)),
+        _worse(momentum, float(solution.momentum_residual)),
+        iterations + solution.iterations,
+        factorizations + solution.factorizations,
+        given_up + gave_up,
+        unsolved + (not solution.status.solved),
+    )
+
+
+def _worse(a: float, b: float) -> float:
+    """The larger one; what is no number is worst."""
+    return a if a != a or b <= a else b
 
 
 def _chunk(samples: list[Any], nq: int, nv: int) -> Chunk:
@@ -184,7 +201,7 @@ def _chunk(samples: list[Any], nq: int, nv: int) -> Chunk:
         np.array(v, dtype=float).reshape(len(v), nv),
         distinct,
         np.array([place[layout] for layout in layouts], dtype=np.int64),
-        np.concatenate([np.zeros(0), *forces]),
+        np.concatenate([np.zeros(0), *(part.ravel() for parts in forces for part in parts)]),
         np.array(stats, dtype=float).reshape(len(stats), len(STATS)),
         np.array([len(part) for part in touch], dtype=np.int64),
         np.concatenate([NOTHING, *touch]),

@@ -140,6 +140,15 @@ def whole_steps(duration: float, step: float) -> int:
 
 
 def _bar(total: int, done: int, shown: bool) -> Any:
+    if not shown:
+        return contextlib.nullcontext(_NoBar())
     from tqdm import tqdm
 
-    return tqdm(total=total, initial=done, unit="step", disable=not shown)
+    return tqdm(total=total, initial=done, unit="step")
+
+
+class _NoBar:
+    """What a bar that is not shown does."""
+
+    def update(self) -> None:
+        pass

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-KERNELS = ["test_compensated.py", "test_dense.py", "test_factor.py", "test_symbolic.py", "test_warm_start.py"]
+KERNELS = [
+    "test_broad.py", "test_compensated.py", "test_dense.py", "test_factor.py", "test_symbolic.py", "test_warm_start.py",
+]  # fmt: skip
 
 
 @pytest.mark.slow

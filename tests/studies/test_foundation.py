@@ -11,11 +11,13 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant.studies import foundation
-from pliant.studies.foundation_cube import CHAOTIC, GRAVITY, MASS, ROWS, START_Q, START_V, Cube, Row, turned, turning
+from pliant.studies.foundation_best import best, compare, fastest
+from pliant.studies.foundation_cube import CHAOTIC, GRAVITY, MASS, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_integrators import MATLAB, installed, integrate, to_size
 from pliant.studies.foundation_motion import Motion
-from pliant.studies.foundation_race import climb, matching, pliant_steps
+from pliant.studies.foundation_race import climb, integrator, matching, pliant_steps
 from pliant.studies.foundation_reference import SECOND, compute, document, final_pose, motion_norm
+from pliant.studies.foundation_rows import turned, turning
 from pliant.studies.foundation_tables import PAPER
 from tests.support.letters import smallest
 
@@ -100,6 +102,36 @@ def test_most_of_the_error_is_the_lag_of_the_load():
     assert pliant_steps(row, 0.01, lead=1.0).error < 1e-3 < pliant_steps(row, 0.01).error < 0.1
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_with_the_load_of_their_end_steps_of_a_tenth_are_as_exact_as_the_papers(row):
+    large, papers = pliant_steps(row, 0.1, lead=1.0), pliant_steps(row, 0.01)
+    assert not large.why and large.lead == 1.0 and large.error < papers.error
+
+
+def entry(lead: float, step: float, error: float, ratio: float) -> dict[str, float]:
+    return {"lead": lead, "step": step, "error": error, "ratio": ratio}
+
+
+def test_the_best_step_is_as_exact_as_the_papers():
+    papers, quick, exact = entry(0.0, 0.01, 0.1, 2.0), entry(0.0, 0.1, 0.7, 0.1), entry(1.0, 0.05, 0.1, 0.5)
+    assert best([papers, quick, exact, entry(1.0, 0.02, 0.01, 0.6)]) is exact
+    assert best([papers, quick]) is papers
+
+
+def test_each_run_is_compared_with_the_fastest_that_is_as_exact():
+    ours, theirs = [pliant_steps(ROWS[0], 0.05, lead=1.0)], [integrator("LSODA", ROWS[0], 1e-4, 5.0)]
+    late = integrator("LSODA", CHAOTIC, 1e-8, 1e-3)
+    assert late.why and fastest(ours[0], [late]) is None
+    (found,) = compare(ours, [late], 5.0)
+    assert found["rival"] is None and found["ratio"] == pytest.approx(found["seconds"] / 5.0)
+    theirs[0].error = ours[0].error
+    (found,) = compare(ours, [late, *theirs], 5.0)
+    assert found["rival"]["name"] == "LSODA" and found["rival"]["tolerance"] == 1e-4
+    assert found["ratio"] == pytest.approx(found["seconds"] / found["rival"]["seconds"])
+    theirs[0].error = 1.02 * ours[0].error
+    assert fastest(ours[0], theirs) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_errors_of_every_row(row):
@@ -164,6 +196,9 @@ def test_quick_results_are_json_and_drawn(monkeypatch):
         assert "* chaotic: " in table.title
     unmatched = [{**row, "matched": {}} for row in results["rows"]]
     assert foundation.STUDY.page.tables({**results, "rows": unmatched})[0].rows[0][-1] == "none within 1 s"
+    for row in results["rows"]:
+        assert len(row["compared"]) == len(row["ours"] + row["leading"] + row["large"])
+        assert row["best"] in row["compared"] and row["best"]["error"] <= row["ours"][0]["error"]
     measured = {claim["paper"]: claim["measured"] for claim in results["claims"]}
     assert "in the median of 2 pairs of rows; that below 2" in measured["stiffness does not slow it down"]
     held = {claim["paper"]: claim["holds"] for claim in results["claims"]}

@@ -8,13 +8,17 @@ import numpy as np
 
 from pliant.errors import InputError, SolveError
 from pliant.flat import Flat
-from pliant.inputs import Array, Ints
+from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
 from pliant.solvers.apart import solve_apart
+from pliant.solvers.broad import LAST, REPORT, broad
+from pliant.solvers.broad import STEPS as BROAD_STEPS
+from pliant.solvers.carry import keys_of, start_forces
+from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation
+from pliant.solvers.formulation import Formulation, exact_residual
 from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
@@ -65,14 +69,52 @@ def solve(
     solver._check(problem)
     begin = time.perf_counter()
     flat = problem.flat()
-    force = _start(problem, warm_start)
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = solve_islands(flat, inertia, solver, force, velocity)
-    solution = _conclude(problem, flat, inertia, force, velocity, islands, begin)
+    force = start_forces(problem, warm_start)
+    solution = _broadly(problem, flat, solver, force, begin)
+    if solution is None:
+        solution = _generally(problem, flat, solver, force, begin)
     if throw and not solution.status.solved:
         raise SolveError(f"{solver.explain(solution.status)} (residual {solution.residual:.1e})", problem, solution)
     return solution
+
+
+def _broadly(problem: StepProblem, flat: Flat, solver: Formulation, start: Array, begin: float) -> Solution | None:
+    """The answer in one compiled call, where there are only scalar rows, on few velocities."""
+    m, nv = len(start), len(flat.velocity)
+    enough = solver.linearizes and solver.max_iterations >= BROAD_STEPS + LAST
+    if m == 0 or nv > FEW or len(flat.block_ptr) != m + 1 or not enough:
+        return None
+    force, velocity, impulse, report = np.empty(m), np.empty(nv), np.empty(nv), np.empty(REPORT)
+    goal = min(exact_residual(m), float(solver.tolerance))
+    if not broad(flat, start, goal, force, velocity, impulse, report):
+        return None
+    residual, law, momentum, iterations, factorizations = report.tolist()
+    count, factors = int(iterations), int(factorizations)
+    none = (None,) * len(problem.constraints)
+    return Solution(
+        velocity=velocity,
+        forces=problem.split(force + 0.0),  # no negative zeros
+        impulse=impulse,
+        states=none,
+        stretch=none,
+        status=Status.SOLVED,
+        residual=residual,
+        law_residual=law,
+        momentum_residual=momentum,
+        iterations=count,
+        factorizations=factors,
+        solve_time=time.perf_counter() - begin,
+        islands=Islands(np.zeros(m, np.int64), report[:1], np.array([count]), np.array([factors]), (Status.SOLVED,)),
+        keys=tuple(keys_of(problem)),
+    )
+
+
+def _generally(problem: StepProblem, flat: Flat, solver: Formulation, force: Array, begin: float) -> Solution:
+    """The answer island by island, from `force`, with every way there is."""
+    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
+    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
+    islands = solve_islands(flat, inertia, solver, force, velocity)
+    return _conclude(problem, flat, inertia, force, velocity, islands, begin)
 
 
 def solve_islands(
@@ -202,34 +244,5 @@ def _conclude(
         factorizations=int(islands.factorizations.sum()),
         solve_time=time.perf_counter() - begin,
         islands=islands,
-        keys=tuple(_keys(problem)),
+        keys=tuple(keys_of(problem)),
     )
-
-
-Key = tuple[str, int, str | int]
-
-
-def _keys(problem: StepProblem) -> list[tuple[Key, Ints]]:
-    """Identity of each constraint, by name or else by position, and of its rows."""
-    return [
-        ((type(c).__name__, c.dimension, c.name or position), c.ids) for position, c in enumerate(problem.constraints)
-    ]
-
-
-def _start(problem: StepProblem, warm_start: Solution | WarmStart | None) -> Array:
-    """Forces of an earlier solution on the rows that it shares with this problem, else 0."""
-    if warm_start is None:
-        return np.zeros(problem.rows)
-    if not isinstance(warm_start, Solution | WarmStart):
-        raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
-    known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
-    parts = problem.split(np.zeros(problem.rows))
-    for (key, ids), part in zip(_keys(problem), parts, strict=True):
-        old_ids, old = known.get(key, (ids[:0], part[:0]))
-        if np.array_equal(ids, old_ids):
-            part[:] = old
-        else:
-            _, here, there = np.intersect1d(ids, old_ids, assume_unique=True, return_indices=True)
-            part[here] = old[there]
-    force = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
-    return np.where(np.isfinite(force), force, 0.0)

@@ -27,6 +27,11 @@ CANCELLATION = 1e5  # forces so many times larger than what they do are those of
 SEARCH = 20  # max_iterations from which on there is more than one attempt
 
 
+def exact_residual(rows: int) -> float:
+    """The residual of an answer that needs no more digits."""
+    return EXACT_RESIDUAL if rows > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formulation:
     """tolerance: the residual at which a step counts as solved. max_iterations: the steps that each attempt may take
@@ -80,7 +85,7 @@ class Formulation:
         """The last digits: sums in twofold precision on the sparse factors; the pivoted dense factorization where these
         cannot have done: stalled, or forces that cancel."""
         cancels = cancellation(island.rows, force, *np.empty((2, len(island.motion.v)))) > CANCELLATION
-        limit = EXACT_RESIDUAL if len(force) > SMALL_ROWS else 0.01 * EXACT_RESIDUAL
+        limit = exact_residual(len(force))
         if limit < island.motion.tally[RESIDUAL] < NEARLY and not cancels and self.max_iterations > 1:
             newton(island, force, 2.0, 0.0, 1.0)  # `finish` has left it in twofold precision
             finish(island, force)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from pliant._compile import cache_folder
-from pliant.constraints import Bilateral, Contact
+from pliant.constraints import Bilateral, Contact, Unilateral
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
@@ -84,6 +84,7 @@ def _use(*, interior_too: bool) -> None:
     fall_back(island, force, 1.0, True)
     if interior_too:
         _follow_path()
+    solve(_stop())
     for solver in (Coulomb(), Convex()):
         derivative = linearize(problem, solve(problem, solver))
         derivative.apply(force=problem.force)
@@ -122,6 +123,12 @@ def _compile_parts() -> None:
     product_after(rows, path, 0.0)
     advance(rows, path, 0.0)
     dense_direction(rows, system, make_dense(rows, 0), True, none)
+
+
+def _stop() -> StepProblem:
+    """A weight on a spring that pushes."""
+    spring = Unilateral([[1.0]], [0.0], Law(1e4))
+    return StepProblem([1.0], [0.0], [-10.0], 0.01, [spring])
 
 
 def _beads(count: int) -> StepProblem:

@@ -6,7 +6,9 @@ quaternion) of the final pose less the reference's, and that over the pose norm 
 a cube that does not move.
 
 Most of our error is the lag of the load, which a step takes at its start as the paper does: the load goes round by
-h 10 rad/s meanwhile. `leading` shows what is left when it is taken at the end of the step.
+h 10 rad/s meanwhile. `leading` shows what is left when it is taken at the end of the step, `large` that steps may then
+be ten times as large; `compared` has every one of these beside the fastest integrator that is as exact, and `best` the
+step at which we gain most: see `foundation_best`.
 
 What differs from the paper: the contact law is lambda = max(0, ...) where the printed program minimises a norm, and
 the integrators call a compiled dy/dt.
@@ -18,6 +20,7 @@ import math
 import statistics
 from typing import Any, Final
 
+from pliant.studies.foundation_best import best, compare, fastest
 from pliant.studies.foundation_claims import claims, pressure_of
 from pliant.studies.foundation_cube import CHAOTIC, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_draw import draw
@@ -39,6 +42,7 @@ from pliant.studies.study import Progress, Results, Study, simulate_all
 
 STEPS: Final = (0.01, 0.005, 0.002, 0.001)  # h [s], errors
 TIMED: Final = (0.01, 0.001)  # h [s], the tables'
+LARGE: Final = (0.1, 0.05, 0.02)  # h [s], with the load of the start of each step, and with that of its end
 REPEATS: Final = 3
 PRESSED, WHEN = Row(900, 50.0, 1e7), 0.9  # whose pressure is shown, and when [s]
 SHORT: Final = 2.0  # [s]; what takes longer is not repeated
@@ -59,11 +63,11 @@ def run(quick: bool, progress: Progress) -> Results:
         for row, race in races.items():
             progress(f"foundation: {row.name}: again, {turn + 1} of {REPEATS}")
             _again(race)
-    found = [_summary(row, race) for row, race in races.items()]
+    found = [_summary(row, race, limit) for row, race in races.items()]
     reference = {key: value for key, value in document().items() if key != "rows"}
     progress("foundation: the pressure")
     return {
-        "rows": found, "reference": reference, "tables": tables(found), "ladder": LADDER, "limit": limit,
+        "rows": found, "reference": reference, "tables": tables(found, limit), "ladder": LADDER, "limit": limit,
         "pressure": (pressure := _pressure()), "claims": claims(found, pressure),
     }  # fmt: skip
 
@@ -78,15 +82,20 @@ def _pressure() -> Results:
 class _Race:
     """The runs of a row.
 
-    ours: by step; leading: the same with the load of the end of each step. default: the integrators at MATLAB's
-    tolerances; ladder: at tighter and tighter ones.
+    ours: by step; leading: the same with the load of the end of each step; large: large steps, with both. default: the
+    integrators at MATLAB's tolerances; ladder: at tighter and tighter ones.
     """
 
     def __init__(self) -> None:
         self.ours: list[Run] = []
         self.leading: list[Run] = []
+        self.large: list[Run] = []
         self.default: list[Run] = []
         self.ladder: list[Run] = []
+
+    @property
+    def all_ours(self) -> list[Run]:
+        return self.large + self.ours + self.leading
 
 
 def _first_time(
@@ -99,7 +108,8 @@ def _first_time(
         race.ours.append(pliant_steps(row, h))
         if h in leading:
             race.leading.append(pliant_steps(row, h, lead=1.0))
-    hardest = min(run.error for run in race.ours + race.leading)
+    race.large += [pliant_steps(row, h, lead=lead) for lead in (0.0, 1.0) for h in LARGE]
+    hardest = min(run.error for run in race.all_ours)
     for name in names:
         progress(f"foundation: {row.name}: {name}")
         race.default.append(integrator(name, row, None, limit))
@@ -109,7 +119,8 @@ def _first_time(
 
 def _again(race: _Race) -> None:
     """What the tables show, in turns."""
-    shown = [run for run in race.ours if run.step in TIMED] + race.default
+    shown = [run for run in race.all_ours if run.step in TIMED + LARGE] + race.default
+    shown += [rival for run in shown if (rival := fastest(run, race.default + race.ladder)) is not None]
     for h in TIMED:
         shown += [*matching(race.ours, race.ladder, h).values(), *matching(race.leading, race.ladder, h).values()]
     for run in {id(run): run for run in shown}.values():
@@ -117,8 +128,9 @@ def _again(race: _Race) -> None:
             run.repeat()
 
 
-def _summary(row: Row, race: _Race) -> dict[str, Any]:
+def _summary(row: Row, race: _Race, limit: float) -> dict[str, Any]:
     """What JSON holds of a row."""
+    compared = compare(race.all_ours, race.default + race.ladder, limit)
     return {
         **row._asdict(),
         "stiffness": row.stiffness,
@@ -128,10 +140,13 @@ def _summary(row: Row, race: _Race) -> dict[str, Any]:
         "paper": PAPER[row]._asdict(),
         "ours": [_entry(run) for run in race.ours],
         "leading": [_entry(run) for run in race.leading],
+        "large": [_entry(run) for run in race.large],
         "default": [_entry(run) for run in race.default],
         "ladder": [_entry(run) for run in race.ladder],
         "matched": _matched(race.ours, race.ladder),
         "matched_leading": _matched(race.leading, race.ladder),
+        "compared": compared,
+        "best": best(compared),
     }
 
 
@@ -148,6 +163,7 @@ def _entry(run: Run) -> dict[str, Any]:
     return {
         "name": run.name,
         "step": run.step,
+        "lead": run.lead,
         "tolerance": run.tolerance,
         "seconds": statistics.median(run.samples),
         "samples": run.samples,

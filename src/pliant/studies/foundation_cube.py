@@ -15,6 +15,7 @@ coordinates of size s. With z from the start, and R - 1 from the quaternion, hei
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from pliant.drawing import Drawing, Shape
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.problem import StepProblem
+from pliant.studies.foundation_rows import advanced, pressed, rows_at, turning
 
 SIDE: Final = 1.0  # s [m]
 DENSITY: Final = 8.0  # [kg/m^3]
@@ -76,71 +78,53 @@ class Cube:
         self.law = Law(row.stiffness, DAMPING)
         self.places = places(row.elements)
         self.mass = np.array([MASS] * 3 + [INERTIA] * 3)
+        self.heights, self.jacobian = np.zeros(row.elements), np.zeros((row.elements, 6))
+        self.jacobian[:, 2] = 1.0  # the rest follows from q
 
     def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
         """Weight, load, and a unilateral row per element: phi its height, G = (n, r x n) with n = (0, 0, 1)."""
-        moves = turning(q[3:])  # R - 1
-        r = self.places + self.places @ moves.T
-        phi = q[2] + self.places @ moves[2]
-        G = np.zeros((len(r), 6))
-        G[:, 2], G[:, 3], G[:, 4] = 1.0, r[:, 1], -r[:, 0]
-        rows = Unilateral(G, phi, self.law, name="foundation")
-        force = self.force(time + self.lead * step, np.eye(3) + moves)
+        rows_at(q, self.places, self.jacobian, self.heights)
+        rows = Unilateral(self.jacobian, self.heights, self.law, name="foundation")
+        # no gyroscopic torque: all axes of a cube are principal
+        force = pressed(q, load_point(time + self.lead * step), self.row.load, MASS * GRAVITY)
         return StepProblem(self.mass, v, force, step, [rows])
-
-    def force(self, time: float, R: Array) -> Array:
-        """f, (6,): weight and load. There is no gyroscopic torque: all axes of a cube are principal."""
-        point, down = R @ load_point(time), self.row.load
-        return np.array([0.0, 0.0, -MASS * GRAVITY - down, -point[1] * down, point[0] * down, 0.0])
 
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """The centre by h v, the quaternion by exp(h omega)."""
-        return np.concatenate([q[:3] + step * v[:3], turned(q[3:], step * v[3:])])
+        return advanced(q, v, step)
 
     def draw(self) -> Drawing:
         """The cube on the floor, and the load as a ball that runs about its top. Indentations are drawn as they are."""
-        shapes = [
-            Shape.ground(),
-            Shape.box("cube", (SIDE, SIDE, SIDE), colour="sky"),
-            Shape.sphere("load", 0.05 * SIDE, colour="vermillion"),
-        ]
 
         def place(time: float, q: Array) -> dict[str, Any]:
             centre, R = q[:3] + np.array([0.0, 0.0, 0.5 * SIDE]), np.eye(3) + turning(q[3:])
-            return {"cube": (centre, R), "load": centre + R @ load_point(time)}
+            return {"cube": (centre, _rotation_vector(q[3:])), "load": centre + R @ load_point(time)}
 
-        return Drawing(shapes, place)
+        return Drawing(_shapes(), place)
+
+
+def _rotation_vector(quaternion: Array) -> Array:
+    """(3,) [rad], of (w, i, j, k)."""
+    size = math.hypot(*quaternion[1:])
+    return quaternion[1:] * (2.0 * math.atan2(size, quaternion[0]) / size if size > 0.0 else 2.0)
+
+
+@cache
+def _shapes() -> tuple[Shape, ...]:
+    return (
+        Shape.ground(),
+        Shape.box("cube", (SIDE, SIDE, SIDE), colour="sky"),
+        Shape.sphere("load", 0.05 * SIDE, colour="vermillion"),
+    )
 
 
 def places(elements: int) -> Array:
     """Centres of the cells of the bottom face, (n, 3), in the frame of the cube [m]."""
     side = round(elements**0.5)
     line = SIDE * ((np.arange(side) + 0.5) / side - 0.5)
-    x, y = np.meshgrid(line, line)
-    return np.stack([x.ravel(), y.ravel(), np.full(elements, -0.5 * SIDE)], axis=1)
+    return np.stack([np.tile(line, side), np.repeat(line, side), np.full(elements, -0.5 * SIDE)], axis=1)
 
 
 def load_point(time: float) -> Array:
     """Where the load acts, (3,), in the frame of the cube [m]."""
-    return 0.5 * SIDE * np.array([np.cos(TURN * time), np.sin(TURN * time), 1.0])
-
-
-def turning(quaternion: Array) -> Array:
-    """R - 1, (3, 3), without the cancellation: 2 (w u x + u x u x), u = (i, j, k)."""
-    w, i, j, k = quaternion
-    cross = np.array([[0.0, -k, j], [k, 0.0, -i], [-j, i, 0.0]])
-    return 2.0 * (w * cross + cross @ cross)
-
-
-def turned(quaternion: Array, angle: Array) -> Array:
-    """exp(angle) quaternion, of length 1; angle (3,) in the world [rad]."""
-    half = 0.5 * math.hypot(*angle)
-    a, b = math.cos(half), (0.5 * math.sin(half) / half if half > 0.0 else 0.5)
-    (w, i, j, k), (x, y, z) = quaternion, b * angle
-    product = np.array([
-        a * w - x * i - y * j - z * k,
-        a * i + w * x + y * k - z * j,
-        a * j + w * y + z * i - x * k,
-        a * k + w * z + x * j - y * i,
-    ])  # fmt: skip
-    return product / math.hypot(*product)
+    return 0.5 * SIDE * np.array([math.cos(TURN * time), math.sin(TURN * time), 1.0])

@@ -74,7 +74,11 @@ def _work(results: Results) -> Any:
             if name in names:
                 _curve(ax, _of(row["ladder"], name), color=colour, marker=marker, label=name)
                 _curve(ax, _of(row["default"], name), color=colour, marker="x", ms=6, mew=1.5, ls="")
-        _curve(ax, row["ours"], color=BLUE, marker="*", label="pliant", lw=2.0, ms=9)
+        by_step = sorted(row["large"] + row["ours"] + row["leading"], key=lambda run: float(run["step"]))
+        for lead, name, look in ((0.0, "pliant", {"lw": 2.0}), (1.0, "pliant, load of the end", {"mfc": "none"})):
+            _curve(
+                ax, [run for run in by_step if run["lead"] == lead], color=BLUE, marker="*", label=name, ms=9, **look
+            )
         _logarithmic(ax, "error / motion [-]", "seconds for 1 s")
         star = ", chaotic" if row["chaotic"] else ""
         ax.set_title(f"{row['elements']}, {row['load']:g} N, {row['modulus']:.0e} N/m²{star}", fontsize=SMALL)
