@@ -22,7 +22,8 @@ from pliant.solvers.island import (
     solved,
     take_best,
 )
-from pliant.solvers.stages import exact_newton, interior, newton
+from pliant.solvers.path import interior
+from pliant.solvers.stages import exact_newton, newton
 
 SCALES = 0.3, 0.03, 1e-3, 1e-5
 SOFTNESS = 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6

@@ -1,8 +1,7 @@
 """The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities, or in the forces.
 
-Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. The interior path
-does not ask who does, and leads to the answer or near it. From there laws cut at another scale, which decide otherwise
-on the way and have the same answers, take turns until one of them is there.
+Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. That shows after a
+few steps; `search` goes other ways then.
 """
 
 import numpy as np
@@ -20,7 +19,6 @@ from pliant.solvers.coupling import (
     make_coupling,
     no_coupling,
 )
-from pliant.solvers.force_steps import cut
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
@@ -44,14 +42,13 @@ from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_m
 from pliant.solvers.predict import law_forces, predict
 from pliant.solvers.quick import GAINING, NEARLY
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
-from pliant.solvers.stages import LEAST, interior, line_search
+from pliant.solvers.search import EACH, search
+from pliant.solvers.stages import LEAST, line_search
 from pliant.solvers.whiten import Inertia
 
 FIRST = 16  # steps of Newton with the laws as they are
-CUTS = 0.1, 0.01, 1e-3, 1e-5  # times 1 / (h a), where the laws are cut into pieces
-EACH, TURNS = 8, 2  # steps of each cut, and how often all of them have their turn after a path
 FAR = 1e-6  # a residual below which steps are whole
-SPREADS, PATH = (0.1, 0.01), 40.0  # how far inside a path begins, and its steps
+HOPELESS = (4, 0.1), (8, 0.01)  # steps, and residuals above which they end then, where bodies have many contacts
 
 
 @separate
@@ -80,12 +77,14 @@ def large(
     else:
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
-    _newton(island, coupling, 1.0, FIRST, True, force)
+    _newton(island, coupling, FIRST, True, force)
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > rough):
         if by_forces:
             pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)
-        _search(island, start, force)
+        search(island, start, force)
+        if done[RESIDUAL] < NEARLY:
+            _newton(island, no_coupling(), EACH, False, force)
     finish(island, force)
     copy(island.motion.v, velocity)
     tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS] + done[INSIDE], done[FACTORIZATIONS]
@@ -113,45 +112,24 @@ def _predict(island: Island, coupling: Coupling, v0: Array, guess: Array, force:
 
 
 @kernel
-def _search(island: Island, start: Array, force: Array) -> None:
-    """Interior paths, from `start` and from the best forces of all, and Newton from where they end."""
-    tally, nothing, tried = island.motion.tally, no_coupling(), np.inf
-    copy(start, force)
-    for spread in SPREADS:
-        interior(island, force, 1.0 - island.lift, spread, PATH)
-        for _ in range(TURNS):
-            if not tally[RESIDUAL] < tried:
-                break  # the same forces lead to the same end
-            tried = tally[RESIDUAL]
-            copy(island.motion.best, force)
-            for scale in CUTS:
-                if not tally[RESIDUAL] < NEARLY:
-                    _newton(island, nothing, scale, EACH, False, force)
-        copy(island.motion.best, force)
-        if tally[RESIDUAL] < NEARLY:
-            _newton(island, nothing, 1.0, EACH, False, force)
-            return
-
-
-@kernel
-def _newton(island: Island, coupling: Coupling, scale: float, most: int, factored: bool, force: Array) -> None:
-    """At most so many steps from `force`, in place, of laws that are cut at `scale`; the best forces are left in
-    island.motion.best. Below the tolerance as long as they gain; in the forces on factors at hand, if these are of the
-    same pieces: after a whole step, and at first if `factored`."""
+def _newton(island: Island, coupling: Coupling, most: int, factored: bool, force: Array) -> None:
+    """At most so many steps from `force`, in place; the best forces are left in island.motion.best. Below the tolerance
+    as long as they gain; in the forces on factors at hand, if these are of the same pieces: after a whole step, and at
+    first if `factored`."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
     tally, x, nothing = motion.tally, motion.x, np.zeros(force.size)
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
-    there, last, residual = rows, np.inf, settle(rows, island.inertia, motion, lift, force)
+    last, residual = np.inf, settle(rows, island.inertia, motion, lift, force)
     anew = True
-    if scale != 1.0:
-        there = cut(rows, scale)
-    for _ in range(most):
+    for k in range(most):
+        if coupling.home.size == 0 and _is_hopeless(k, tally[RESIDUAL]):
+            return
         stalls = last < tally[TOLERANCE] and not residual < GAINING * last
         if residual <= POLISHED or (stalls and anew):
             return
-        linearise_blocks(there, force, p, lift, system)
+        linearise_blocks(rows, force, p, lift, system)
         if lift == 0.0:
-            linearise_impacts(there, force, p, system)
+            linearise_impacts(rows, force, p, system)
         tally[ITERATIONS] += 1
         anew = stalls or not (factored and coupling.home.size and residual < tally[TOLERANCE])
         if anew:
@@ -169,8 +147,17 @@ def _newton(island: Island, coupling: Coupling, scale: float, most: int, factore
         if residual > FAR:
             whitened_impulse(rows, df, x)
             rates(rows, x, dp)
-            step = line_search(there, lift, motion.per_row, force, natural_map(there, force, p, lift, r))
+            step = line_search(rows, lift, motion.per_row, force, natural_map(rows, force, p, lift, r))
         factored = step == 1.0
         for i in range(force.size):
             force[i] += step * df[i]
         last, residual = residual, settle(rows, island.inertia, motion, lift, force)
+
+
+@kernel
+def _is_hopeless(k: int, best: float) -> bool:
+    """Whether so many steps should have led further than to this residual."""
+    for soon, least in HOPELESS:
+        if k == soon and best > least:
+            return True
+    return False
