@@ -57,8 +57,8 @@ def large(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
     force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
-    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each.
-    known: see `known`."""
+    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each; force is
+    the start there, if it is not 0. known: see `known`."""
     tally[0] = tally[1] = tally[2] = 0.0
     rows = make_rows(flat, inertia)
     tree, ptr, row = find_trees(rows, inertia)
@@ -74,7 +74,7 @@ def large(
         return False
     if by_forces:
         _predict(island, coupling, flat.velocity, guess, force)
-    else:
+    elif not _is_start(force):
         predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
     _newton(island, coupling, FIRST, True, force)
@@ -152,6 +152,14 @@ def _newton(island: Island, coupling: Coupling, most: int, factored: bool, force
         for i in range(force.size):
             force[i] += step * df[i]
         last, residual = residual, settle(rows, island.inertia, motion, lift, force)
+
+
+@kernel
+def _is_start(force: Array) -> bool:
+    for f in force:
+        if f != 0.0:
+            return True
+    return False
 
 
 @kernel
