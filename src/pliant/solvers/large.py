@@ -1,7 +1,7 @@
 """The usual step of many rows, in one compiled call: Newton on sparse factors in the velocities, or in the forces.
 
-Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. That shows after a
-few steps; `search` goes other ways then.
+Where many bodies rest on each other, Newton settles slowly or not at all on who sticks and who slips. That shows after
+a few steps; `search` goes other ways then.
 """
 
 import numpy as np
@@ -57,8 +57,8 @@ def large(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
     force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
-    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each; force is
-    the start there, if it is not 0. known: see `known`."""
+    """As `quick`. rough: a residual up to which what Newton finds will do, where bodies have many contacts each; force
+    is the start there, if it is not 0. known: see `known`."""
     tally[0] = tally[1] = tally[2] = 0.0
     rows = make_rows(flat, inertia)
     tree, ptr, row = find_trees(rows, inertia)
@@ -156,16 +156,16 @@ def _newton(island: Island, coupling: Coupling, most: int, factored: bool, force
 
 @kernel
 def _is_start(force: Array) -> bool:
+    some = 0
     for f in force:
-        if f != 0.0:
-            return True
-    return False
+        some += f != 0.0
+    return some > 0
 
 
 @kernel
 def _is_hopeless(k: int, best: float) -> bool:
     """Whether so many steps should have led further than to this residual."""
+    late = False
     for soon, least in HOPELESS:
-        if k == soon and best > least:
-            return True
-    return False
+        late = late or (k == soon and best > least)
+    return late

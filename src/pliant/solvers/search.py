@@ -1,8 +1,8 @@
 """Where Newton from a velocity does not settle on who sticks and who slips, as in piles: ways to the answer.
 
-The interior path does not ask who does, and leads near the answer. From there laws cut at a small scale tell sets apart:
-forces come from stiffness there, and are far larger than 1 / (h a) times what rates there are. Where the path is not
-near enough it goes on, and where it ends before that, steps with a compliance that holds forces near where they are
+The interior path does not ask who does, and leads near the answer. From there laws cut at a small scale tell sets
+apart: forces come from stiffness there, and are far larger than 1 / (h a) times what rates there are. Where the path is
+not near enough it goes on, and where it ends before that, steps with a compliance that holds forces near where they are
 find on; it shrinks from one to the next.
 """
 

@@ -5,7 +5,6 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
-from pliant.solvers.formulation import ROUGH
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
@@ -80,7 +79,7 @@ def solve_at(
         extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, ROUGH, numbers(table, site.TALLY),
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, 0.0, numbers(table, site.TALLY),
         wholes(table, site.KNOWN),
     )  # fmt: skip
     since = lap(numbers(table, site.TIMES), SOLVE, since)

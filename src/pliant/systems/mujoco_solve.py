@@ -15,7 +15,7 @@ from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import is_sane, solve_islands, takes_quick
-from pliant.solvers.formulation import ROUGH, Formulation
+from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.quick import MOST, QUICK
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
@@ -67,7 +67,7 @@ class Step:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, ROUGH, tally, NONE_KNOWN)
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, 0.0, tally, NONE_KNOWN)
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
@@ -85,9 +85,10 @@ def solve_flat(
     resort: bool = True,
 ) -> Answer:
     """The same, with all that the solvers have. start: forces of a step not unlike this one, (m,), which tell many rows
-    more than a velocity does. search: else with the usual step only. resort: else whatever that finds. As in `attempt`,
-    of many rows those that are open and far from closing are left out at first, and what is no answer of some is none of
-    more."""
+    more than a velocity does. search: else with the usual step only. resort: else whatever that finds.
+
+    As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no answer
+    of some is none of more."""
     if len(flat.kind) <= MOST:
         return _solve_some(flat, solver, guess, None, search, resort)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)

@@ -15,9 +15,9 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
+from pliant.solution import Status
 from pliant.solvers.driver import takes_quick
 from pliant.solvers.formulation import ROUGH, Formulation
-from pliant.solution import Status
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
