@@ -37,7 +37,7 @@ from pliant.solvers.linear import direction, factorize, push_forces
 from pliant.solvers.rows import MOBILITY, project, rates, whitened_impulse
 
 LEAST_INSIDE = 1e-14  # least compliance of a row, relative to h a: the distance from the rim is one, too
-SHORT = 0.3  # a step that is too short to be worth taking
+SHORT = 0.2  # a step that is too short to be worth taking
 STUCK, PATIENCE = 0.1, 5  # and steps of which so many end it
 LESS = 0.9, 0.8, 0.7  # of the share of slip speeds, one after the other, where a step is short
 SHARE, FIRST, HELD = range(3)  # in Way.state: that share; lambda o u at the start; short steps in a row

@@ -2,8 +2,8 @@
 
 The interior path does not ask who does, and leads near the answer. From there laws cut at a small scale tell sets
 apart: forces come from stiffness there, and are far larger than 1 / (h a) times what rates there are. Where the path is
-not near enough it goes on, and where it ends before that, steps with a compliance that holds forces near where they are
-find on; it shrinks from one to the next.
+not near enough it goes on. Where it ends before that, or turns, forces are held where they are by some compliance, the
+more of it the further off: each step is the answer to a softer problem then, and what these lead to is one to the step.
 """
 
 import numpy as np
@@ -18,11 +18,11 @@ from pliant.solvers.path import go_on, set_out
 from pliant.solvers.rows import rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
 
-SPREADS, PATH = (0.1, 0.01), 60.0  # how far inside a path begins, and its steps
+PATHS = (0.1, 40.0), (0.01, 60.0)  # how far inside a path begins, and its steps
 ENOUGH = 1e-6, 1e-8  # residuals at which an answer may be near, before the path is at its end
 CUTS, EACH = (1e-5, 1e-4, 1e-3, 1e-2, 0.1), 8  # times 1 / (h a), where laws are cut into pieces, and steps of each
 SOME = 2  # cuts that are tried before its end
-HOLD, SHRINK, CREEP = 1e-3, 0.5, 12  # compliance, relative to h a; times that from step to step; steps
+HOLDS, CREEP = ((0.1, 1e-4), (1.0, 1e-2), (0.1, 1e-4)), 15  # cuts, and compliance relative to h a; steps of each
 FAR = 1e-6  # a residual below which steps are whole
 
 
@@ -31,20 +31,20 @@ def search(island: Island, start: Array, force: Array) -> None:
     """From `start`, and from the best forces of all, which are left in `force`."""
     tally = island.motion.tally
     copy(start, force)
-    for spread in SPREADS:
-        way = set_out(island, force, spread)
+    for spread, most in PATHS:
+        way, cone, near = set_out(island, force, spread), 1.0 - island.lift, True
         for enough in ENOUGH:
-            if not go_on(island, way, force, 1.0 - island.lift, enough, PATH):
-                break
-            if _finds(island, SOME, force):
+            near = near and go_on(island, way, force, cone, enough, most)
+            if near and _finds(island, SOME, force):
                 return
-        else:
-            go_on(island, way, force, 1.0 - island.lift, tally[TOLERANCE], PATH)
+        if near:
+            go_on(island, way, force, cone, tally[TOLERANCE], most)
         if _finds(island, len(CUTS), force):
             return
-        _newton(island, 0.1, HOLD, CREEP, force)
-        if _finds(island, SOME, force):
-            return
+        for scale, hold in HOLDS:
+            _newton(island, scale, hold, CREEP, force)
+            if _finds(island, SOME, force):
+                return
 
 
 @kernel
@@ -78,7 +78,6 @@ def _newton(island: Island, scale: float, hold: float, most: int, force: Array) 
         tally[FACTORIZATIONS] += 1
         if not factorize(rows, island.pattern, system, hold):
             return
-        hold = max(LEAST, SHRINK * hold)
         clear(x)
         direction(rows, island.pattern, system, x, df)
         step = 1.0

@@ -83,8 +83,8 @@ def solve_at(
         wholes(table, site.KNOWN),
     )  # fmt: skip
     since = lap(numbers(table, site.TIMES), SOLVE, since)
-    if not good:
-        return UNUSUAL, since
+    if first:
+        numbers(table, site.TALLY)[site.FOUND] = 1.0 if good else -1.0
     for j in range(v.size):
         velocity[j] = v[j]
     m, servo = efc.type.size, numbers(table, site.SERVO_FORCE)
@@ -92,9 +92,7 @@ def solve_at(
         force[i] = found[i]
     for k in range(found.size - m):
         servo[k] = found[m + k]
-    if first:
-        numbers(table, site.TALLY)[site.FOUND] = 1.0
-    if not _usual(table, h, spots.pair, head, v, found):
+    if not good or not _usual(table, h, spots.pair, head, v, found):
         return UNUSUAL, since
     if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
         return UNUSUAL, since

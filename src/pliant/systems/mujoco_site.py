@@ -43,7 +43,7 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ENTRIES: Final = STEP + 24
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 11)
 
-FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: whether there is an answer to the rows of the first look
+FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
 REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
@@ -112,12 +112,12 @@ class Site:
         self._enter(KNOWN, self._known)
 
     def found(self, rows: int, servos: int) -> tuple[Array, Array, Array] | None:
-        """(velocity, force per row and servo, tally) that the compiled step has just found for the rows that it began
-        with, where it was not for what follows; None: it has found none."""
+        """(velocity, force per row and servo, tally with FOUND) that the compiled step has just come to with the rows
+        that it began with; None: it has not been there."""
         if self._tally[FOUND] == 0.0 or rows > len(self._rows[OLD_FORCE - OLD_TYPE]):
             return None
         force = np.concatenate([self._rows[OLD_FORCE - OLD_TYPE][:rows], self._kept[SERVO_FORCE - KNOWN][:servos]])
-        return self._velocity.copy(), force, self._tally[:FOUND].copy()
+        return self._velocity.copy(), force, self._tally.copy()
 
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:

@@ -16,7 +16,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.solution import Status
-from pliant.solvers.driver import takes_quick
+from pliant.solvers.driver import is_sane, takes_quick
 from pliant.solvers.formulation import ROUGH, Formulation
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_assembled import Assembled
@@ -261,21 +261,24 @@ class Stepper:
         found = None if site is None else site.found(rows, len(step.smooth.extra.table))
         if found is None:
             return None
-        velocity, force, (residual, iterations, factorizations) = found
-        return Answer(velocity, force, Status.SOLVED, residual, int(iterations), int(factorizations))
+        velocity, force, (residual, iterations, factorizations, solved) = found
+        if solved < 0.0 and not (iterations > 0.0 and is_sane(force) and is_sane(velocity)):
+            return None
+        status = Status.SOLVED if solved > 0.0 else Status.ITERATION_LIMIT
+        return Answer(velocity, force, status, residual, int(iterations), int(factorizations))
 
     def solve(
-        self, model: Any, data: Any, solver: Formulation, step: Assembled, answer: Answer | None = None
+        self, model: Any, data: Any, solver: Formulation, step: Assembled, known: Answer | None = None
     ) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. answer: to
-        the rows that it has, if it is known.
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. known: what
+        the rows that it has come to, if the compiled call was there.
 
         All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
         """
         failed = 0
         for again in range(LOOKS + 1):
-            if answer is None or again > 0:
-                answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
+            guess = data.qvel + model.opt.timestep * data.qacc_warmstart
+            answer = (known if again == 0 else None) or step.step.solve(solver, guess)
             failed += answer.residual > ROUGH
             if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
