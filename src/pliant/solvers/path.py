@@ -39,7 +39,7 @@ from pliant.solvers.rows import MOBILITY, project, rates, whitened_impulse
 LEAST_INSIDE = 1e-14  # least compliance of a row, relative to h a: the distance from the rim is one, too
 SHORT = 0.2  # a step that is too short to be worth taking
 STUCK, PATIENCE = 0.1, 5  # and steps of which so many end it
-LESS = 0.9, 0.8, 0.7  # of the share of slip speeds, one after the other, where a step is short
+LESS = 0.8  # of the share of slip speeds, where a step is short
 SHARE, FIRST, HELD = range(3)  # in Way.state: that share; lambda o u at the start; short steps in a row
 OVER = 1e-22  # of lambda o u at the start, where a path ends
 
@@ -118,10 +118,9 @@ def _find_step(island: Island, way: Way, cone: float, total: float, mean: float)
     if step >= SHORT:
         state[SHARE] = min(1.0, 0.51 + 0.5 * share)
         return step
-    for less in LESS:
-        if cone > 0.0 and 0.0 <= step < SHORT:
-            state[SHARE] = less * share
-            step = _mehrotra(island, way, state[SHARE] * cone, total, mean)
+    if cone > 0.0 and step >= 0.0:
+        state[SHARE] = LESS * share
+        step = _mehrotra(island, way, state[SHARE] * cone, total, mean)
     for back in (1.0, 10.0):  # near the rim: to the middle first
         if 0.0 <= step < SHORT:
             step = _aim(island, way, state[SHARE] * cone, back * mean, 0.0, False)
