@@ -60,8 +60,8 @@ class Coulomb(Formulation):
         """One way after another, each from the best forces so far and with steps of its own to take."""
         soft, grip = self._soften, self._grip
         near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
-        # what many rows do not find so takes seconds, and seldom is found
-        ways: tuple[Way, ...] = (near, soft, grip) if patient else (near, soft)
+        # what many rows do not find so takes seconds, and seldom is found; `search` has been on paths before
+        ways: tuple[Way, ...] = (near, soft, grip) if patient else (soft,)
         if has_few_rows(island) or (patient and is_small(island)):
             ways = soft, near, self._from_convex, grip, self._cold, nearer, soft, grip, nearest, soft, grip
         self._rescale(island, force)

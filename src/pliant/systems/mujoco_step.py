@@ -270,8 +270,8 @@ class Stepper:
     def solve(
         self, model: Any, data: Any, solver: Formulation, step: Assembled, known: Answer | None = None
     ) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. known: what
-        the rows that it has come to, if the compiled call was there.
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. known:
+        what the compiled call has come to, if it was there.
 
         All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
         """
