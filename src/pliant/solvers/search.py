@@ -34,11 +34,11 @@ def search(island: Island, start: Array, force: Array) -> None:
     for spread, most in PATHS:
         way, cone, near = set_out(island, force, spread), 1.0 - island.lift, True
         for enough in ENOUGH:
-            near = near and go_on(island, way, force, cone, enough, most)
+            near = near and go_on(island, way, force, cone, enough, most, True)
             if near and _finds(island, SOME, force):
                 return
         if near:
-            go_on(island, way, force, cone, tally[TOLERANCE], most)
+            go_on(island, way, force, cone, tally[TOLERANCE], most, True)
         if _finds(island, len(CUTS), force):
             return
         for scale, hold in HOLDS:
