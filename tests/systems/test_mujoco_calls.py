@@ -107,8 +107,8 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
 def test_what_coulomb_does_not_find_is_left_to_the_convex_program_and_said_once(caplog, monkeypatch):
     real = mujoco_solve._solve
 
-    def gives_up(flat, solver, guess, search):
-        found = real(flat, solver, guess, search)
+    def gives_up(flat, solver, guess, start, search):
+        found = real(flat, solver, guess, start, search)
         return found if isinstance(solver, pliant.Convex) else found._replace(status=pliant.Status.ITERATION_LIMIT)
 
     model, data = shaken("everything")

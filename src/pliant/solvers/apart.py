@@ -20,7 +20,7 @@ def solve_apart(
     force: Array, velocity: Array, tally: Array, known: Ints,
 ) -> bool:  # fmt: skip
     """Fill force, (m,), velocity, (nv,), and tally; False: not all islands are solved. Then they hold the best that was
-    found, or nothing of use, if tally counts no iterations.
+    found, or nothing of use, if tally counts no iterations. force: all 0, or forces near the answer's.
 
     push: h inv(M) f, (nv,). guess: (nv,), where Newton starts. lift: 1 for the associated cone. goal: the residual that
     will do. rough: one of many rows, above which they are worth a long search.
@@ -47,7 +47,7 @@ def solve_apart(
             return False
         part = extract(flat, v, r, local)
         own = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
-        part_force, part_velocity = np.zeros(r.size), np.empty(v.size)
+        part_force, part_velocity = force[r], np.empty(v.size)
         if not _solve_one(part, own, push[v], guess[v], lift, goal, rough, part_force, part_velocity, some, known):
             if some[1] == 0.0:
                 tally[1] = 0.0

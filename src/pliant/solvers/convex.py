@@ -12,10 +12,8 @@ from pliant.solvers.island import (
     solved,
     take_best,
 )
-from pliant.solvers.stages import (
-    interior,
-    newton,
-)
+from pliant.solvers.path import interior
+from pliant.solvers.stages import newton
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

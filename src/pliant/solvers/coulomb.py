@@ -22,7 +22,8 @@ from pliant.solvers.island import (
     solved,
     take_best,
 )
-from pliant.solvers.stages import exact_newton, interior, newton
+from pliant.solvers.path import interior
+from pliant.solvers.stages import exact_newton, newton
 
 SCALES = 0.3, 0.03, 1e-3, 1e-5
 SOFTNESS = 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6
@@ -59,8 +60,8 @@ class Coulomb(Formulation):
         """One way after another, each from the best forces so far and with steps of its own to take."""
         soft, grip = self._soften, self._grip
         near, nearer, nearest = (partial(self._inside, spread=spread) for spread in (0.1, 0.01, 0.001))
-        # what many rows do not find so takes seconds, and seldom is found
-        ways: tuple[Way, ...] = (near, soft, grip) if patient else (near, soft)
+        # what many rows do not find so takes seconds, and seldom is found; `search` has been on paths before
+        ways: tuple[Way, ...] = (near, soft, grip) if patient else (soft,)
         if has_few_rows(island) or (patient and is_small(island)):
             ways = soft, near, self._from_convex, grip, self._cold, nearer, soft, grip, nearest, soft, grip
         self._rescale(island, force)

@@ -18,7 +18,7 @@ from pliant.solvers.broad import STEPS as BROAD_STEPS
 from pliant.solvers.carry import keys_of, start_forces
 from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation, exact_residual
+from pliant.solvers.formulation import ROUGH, Formulation, exact_residual
 from pliant.solvers.island import (
     FACTORIZATIONS,
     ITERATIONS,
@@ -41,7 +41,6 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 # Every stage aims at this residual or the tolerance, whichever is less: between the two lie answers with wrong sets,
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
-ROUGH = 1e-4  # a residual that will do on the way to an answer
 IDLE = 6  # velocities without rows, up to which a lone island takes them along: less work than to leave them out
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 

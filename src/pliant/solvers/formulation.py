@@ -23,6 +23,7 @@ EXACT_UNKNOWNS = 1200
 SMALL_ROWS = 200  # up to here a dense factorization costs next to nothing: ask for more
 NEARLY = 1e-9  # a residual that refinement may still bring to rounding
 CANCELLATION = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
+ROUGH = 1e-4  # a residual that will do on the way to an answer
 
 SEARCH = 20  # max_iterations from which on there is more than one attempt
 

@@ -1,27 +1,13 @@
-"""The compiled stages: Newton, the interior path, and the dense Newton of the last digits."""
+"""The compiled stages: Newton, and the dense Newton of the last digits. The interior path is in `path`."""
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.interior import (
-    Path,
-    advance,
-    central_blocks,
-    central_goals,
-    dual_directions,
-    longest_step,
-    make_path,
-    measure,
-    product_after,
-    scale_contacts,
-    start_path,
-)
 from pliant.solvers.island import (
     BUDGET,
     EXACT,
     FACTORIZATIONS,
-    INSIDE,
     ITERATIONS,
     LINEAR,
     POLISHED,
@@ -43,18 +29,12 @@ from pliant.solvers.linear import (
     eliminate_forces,
     factorize,
     make_dense,
-    push_forces,
 )
 from pliant.solvers.newton import linearise_blocks, natural_map
-from pliant.solvers.rows import MOBILITY, Rows, project, rates, whitened_impulse
+from pliant.solvers.rows import Rows, rates, whitened_impulse
 
 SETTLED = 1e-13  # one below which no factorization is
-# Least compliance of a row, relative to h a, in a factorization: for Newton, whose rows may have none of their own,
-# and on the interior path, where the distance from the rim is one.
-LEAST = 1e-8
-LEAST_INSIDE = 1e-14
-SHORT = 0.3  # a step of the interior path that is too short to be worth taking
-STUCK, PATIENCE = 0.1, 5  # and steps of which so many end it
+LEAST = 1e-8  # least compliance of a row, relative to h a, in a factorization: it may have none of its own
 FEW_UNKNOWNS = 60  # linear islands up to here go straight to the dense factorization
 
 
@@ -118,87 +98,6 @@ def line_search(rows: Rows, lift: float, per_row: Array, force: Array, merit: fl
         if natural_map(rows, trial, ahead, lift, r) <= (1.0 - 0.1 * step) * merit or step < 2e-3:
             return step
         step *= 0.5
-
-
-@kernel
-def interior(island: Island, force: Array, cone: float, spread: float, most: float) -> None:
-    """Follow the interior path from around `force`, in place, until the tolerance is met or its end is reached.
-
-    cone = 0: the convex program, whose answer is a good place to start from; 1: Coulomb's law.
-    """
-    rows, system, motion = island.rows, island.system, island.motion
-    tally = motion.tally
-    p = motion.per_row[1]
-    path = make_path(rows)
-    scale = 0.0
-    for i in range(force.size):
-        scale = max(scale, abs(force[i]))
-        if rows.law[i, MOBILITY] > 0.0:
-            scale = max(scale, abs(motion.per_row[0, i]) / (rows.step * rows.law[i, MOBILITY]))
-    start_path(rows, path, force, motion.per_row[0], spread, scale)
-    # the velocity is an iterate of its own: recomputed from the forces it would carry their rounding, amplified
-    x, dx = np.zeros(motion.x.size), np.zeros(motion.x.size)
-    whitened_impulse(rows, path.force, x)
-    first, stuck = 0.0, 0
-    for it in range(int(most)):
-        copy(path.force, force)
-        project(rows, force)
-        if (
-            settle(rows, island.inertia, motion, island.lift, force) < tally[TOLERANCE]
-            or tally[INSIDE] >= tally[BUDGET]
-        ):
-            return
-        rates(rows, x, p)
-        for i in range(force.size):
-            p[i] += motion.per_row[0, i]
-        total, pairs = measure(rows, path, p, cone)
-        if pairs == 0 or not np.isfinite(total):
-            return
-        if it == 0:
-            first = total
-        elif total < 1e-22 * first:
-            return
-        scale_contacts(rows, path, system.small)
-        mean = total / pairs
-        step = _aim(island, path, x, dx, cone, 0.0, 0.0, True)
-        tally[INSIDE] += 1
-        tally[FACTORIZATIONS] += 1
-        if step < 0.0:
-            return
-        ratio = max(product_after(rows, path, min(1.0, step)) / total, 0.0)  # Mehrotra: predict, then correct
-        step = _aim(island, path, x, dx, cone, min(max(ratio**3, 1e-4), 1.0) * mean, 1.0, False)
-        for back in (1.0, 10.0):  # near the rim: to the middle first
-            if step < SHORT:
-                step = _aim(island, path, x, dx, cone, back * mean, 0.0, False)
-        stuck = stuck + 1 if step < STUCK else 0
-        if (stuck >= PATIENCE and cone > 0.0) or not step > 1e-12:  # the convex path leads out again
-            return
-        step = min(1.0, 0.99 * step)
-        advance(rows, path, step)
-        for j in range(dx.size):
-            x[j] += step * dx[j]
-
-
-@kernel
-def _aim(
-    island: Island, path: Path, x: Array, dx: Array, cone: float, target: float, corrected: float, anew: bool
-) -> float:
-    """The direction towards lambda o u = target, into path and dx, on new factors or those at hand; returns the longest
-    step along it, -1 if there are no factors."""
-    rows, system = island.rows, island.system
-    if anew:
-        central_blocks(rows, path, system, cone)
-    central_goals(rows, path, system, target, corrected)
-    if not anew:
-        push_forces(rows, system)
-    elif not factorize(rows, island.pattern, system, LEAST_INSIDE):
-        return -1.0
-    whitened_impulse(rows, path.force, dx)
-    for j in range(dx.size):
-        dx[j] -= x[j]
-    direction(rows, island.pattern, system, dx, path.d_force)
-    dual_directions(rows, path, system.flow, cone, target)
-    return longest_step(rows, path, system.small[2])
 
 
 def exact_newton(island: Island, force: Array, most: int, search: bool) -> None:

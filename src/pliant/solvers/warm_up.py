@@ -33,8 +33,9 @@ from pliant.solvers.island import Island
 from pliant.solvers.linear import dense_direction, direction, factorize, make_dense, make_system
 from pliant.solvers.linearize import linearize
 from pliant.solvers.oracle import fall_back
+from pliant.solvers.path import interior
 from pliant.solvers.rows import LAW_COLUMNS, Rows
-from pliant.solvers.stages import exact_newton, interior
+from pliant.solvers.stages import exact_newton
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import factor_inertia
 

@@ -46,9 +46,10 @@ def lap(times: Array, part: int, last: float) -> float:
 
 @kernel(inline=True)
 def solve_at(
-    fixed: Fixed, table: Ints, base: int, last: bool, lift: float, goal: float, since: float
+    fixed: Fixed, table: Ints, base: int, first: bool, last: bool, lift: float, goal: float, since: float
 ) -> tuple[int, float]:
-    """Solve the step; velocity and forces are left in the table. last: do not look further.
+    """Solve the step; velocity and forces are left in the table. first, last: of the looks for rows; what is found at
+    the first is noted as such, for whom this is not the end. last: do not look further.
 
     since: when the last lap was; that of this one is returned as well.
     """
@@ -78,23 +79,25 @@ def solve_at(
         extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, np.inf, numbers(table, site.TALLY),
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, 0.0, numbers(table, site.TALLY),
         wholes(table, site.KNOWN),
     )  # fmt: skip
     since = lap(numbers(table, site.TIMES), SOLVE, since)
-    if not good or not _usual(table, h, spots.pair, head, v, found):
-        return UNUSUAL, since
-    if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
-        return UNUSUAL, since
+    if first:
+        numbers(table, site.TALLY)[site.FOUND] = 1.0 if good else -1.0
     for j in range(v.size):
         velocity[j] = v[j]
-    if not last and goes_further(table, h, v):
-        return OUTRUN, since
     m, servo = efc.type.size, numbers(table, site.SERVO_FORCE)
     for i in range(m):
         force[i] = found[i]
     for k in range(found.size - m):
         servo[k] = found[m + k]
+    if not good or not _usual(table, h, spots.pair, head, v, found):
+        return UNUSUAL, since
+    if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
+        return UNUSUAL, since
+    if not last and goes_further(table, h, v):
+        return OUTRUN, since
     return (TURNED if turns else SOLVED), since
 
 

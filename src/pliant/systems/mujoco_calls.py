@@ -11,7 +11,7 @@ import numpy as np
 from pliant.errors import InputError, SolveError
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
-from pliant.systems.mujoco_answer import SOLVED
+from pliant.systems.mujoco_answer import SOLVED, UNUSUAL
 from pliant.systems.mujoco_direct import OTHERWISE
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
@@ -127,7 +127,7 @@ def _take_slowly(
     """Through MuJoCo's arrays, after compiled code has found that it is not for it."""
     check_size(data)
     why = reason(stepper.special, data, solver, found)
-    answer = stepper.forward(model, data, solver, control=control)
+    answer = stepper.forward(model, data, solver, control=control, begun=found == UNUSUAL)
     # Velocities without rows belong to no island, and to no status. The squares: MuJoCo turns bodies by their size.
     with np.errstate(over="ignore"):
         finite = np.isfinite(np.square(answer.velocity)).all()

@@ -62,7 +62,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
     if used == 0 or 2 * used > arena or not is_sound(table):
         return OTHERWISE
-    times = numbers(table, site.TIMES)
+    times, numbers(table, site.TALLY)[site.FOUND] = numbers(table, site.TIMES), 0.0
     last = lap(times, stats.CLOCKED, 0.0)
     octets(data + where[layout.ENERGY_DONE], 1)[0] = 0
     energy = numbers(table, site.ENERGY)
@@ -142,7 +142,8 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole:
         rows = ints(data + where[layout.NEFC], 1)[0]
         if rows > table[site.ROOM]:
             return OTHERWISE
-        found, last = solve_at(fixed, table, data, look == LOOKS, lift, goal, last)
+        numbers(table, site.TALLY)[site.FOUND] = 0.0
+        found, last = solve_at(fixed, table, data, look == 0, look == LOOKS, lift, goal, last)
         if found != OUTRUN:
             break
     if found == UNUSUAL:

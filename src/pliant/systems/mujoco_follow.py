@@ -50,15 +50,16 @@ def follow_open(
     flat, before = step.flat, step.flat.value
     value = before.copy()
     missed = [p for p, c in pairs.items() if not _stretch(reach, data, step, flat.velocity, p, c, value)]
-    loose = None
+    loose, near = None, answer
     if missed:
-        loose = solve_flat(flat._replace(value=value), solver, answer.velocity, search=False, resort=False)
+        other = flat._replace(value=value)
+        loose = near = solve_flat(other, solver, answer.velocity, answer.force, search=False, resort=False)
         met = [_stretch(reach, data, step, loose.velocity, p, pairs[p], value) for p in missed]
         loose = None if any(met) else loose
     if np.array_equal(value, before):
         return answer, step
     step = step._replace(other=flat._replace(value=value))
-    return loose or solve_flat(step.flat, solver, answer.velocity, search=False, resort=False), step
+    return loose or solve_flat(step.flat, solver, near.velocity, near.force, search=False, resort=False), step
 
 
 def _stretch(

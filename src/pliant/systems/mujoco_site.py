@@ -43,6 +43,7 @@ GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
 ENTRIES: Final = STEP + 24
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 11)
 
+FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
 REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
@@ -82,7 +83,7 @@ class Site:
         self.table = np.zeros(OWN + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         velocity, push, shift, average = (np.zeros(model.nv) for _ in range(4))
-        tally, reals, before = np.zeros(3), np.array(fixed[:2]), np.zeros(model.nq)
+        tally, reals, before = np.zeros(FOUND + 1), np.array(fixed[:2]), np.zeros(model.nq)
         places = model.jnt_qposadr[model.dof_jntid[stepper[BODIES + 1]]].astype(np.int64)  # of bodies that turn
         entries = [*stepper, *(getattr(model, name) for name in MODEL_NAMES)]
         entries += [getattr(twin, name) for name in TWIN_NAMES]
@@ -93,7 +94,7 @@ class Site:
         last: list[Any] = [velocity, push, shift, tally, *fixed[11:], reals, counted.totals, counted.times]
         last += [places, before, average, np.zeros(len(data.actuator_force) + 1, np.int64)]
         last += [np.zeros(len(data.actuator_force)) for _ in range(2)]
-        self._kept = (*stepper, *last)
+        self._kept, self._velocity, self._tally = (*stepper, *last), velocity, tally
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)
@@ -109,6 +110,14 @@ class Site:
             self._enter(OLD_TYPE + k, array)
         self._known = np.zeros(REMEMBERED * size if size > MOST else 0, np.int64)
         self._enter(KNOWN, self._known)
+
+    def found(self, rows: int, servos: int) -> tuple[Array, Array, Array] | None:
+        """(velocity, force per row and servo, tally with FOUND) that the compiled step has just come to with the rows
+        that it began with; None: it has not been there."""
+        if self._tally[FOUND] == 0.0 or rows > len(self._rows[OLD_FORCE - OLD_TYPE]):
+            return None
+        force = np.concatenate([self._rows[OLD_FORCE - OLD_TYPE][:rows], self._kept[SERVO_FORCE - KNOWN][:servos]])
+        return self._velocity.copy(), force, self._tally.copy()
 
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:

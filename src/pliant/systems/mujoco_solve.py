@@ -14,7 +14,7 @@ from pliant.solution import Status
 from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import ROUGH, is_sane, solve_islands, takes_quick
+from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.quick import MOST, QUICK
@@ -67,7 +67,7 @@ class Step:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, ROUGH, tally, NONE_KNOWN)
+            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, 0.0, tally, NONE_KNOWN)
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
@@ -75,48 +75,61 @@ class Step:
 
 
 @np.errstate(all="ignore")  # velocities of what is not finite
-def solve_flat(flat: Flat, solver: Formulation, guess: Array, *, search: bool = True, resort: bool = True) -> Answer:
-    """The same, with all that the solvers have. search: else with the usual step only. resort: else whatever that
-    finds. As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no
-    answer of some is none of more."""
+def solve_flat(
+    flat: Flat,
+    solver: Formulation,
+    guess: Array,
+    start: Array | None = None,
+    *,
+    search: bool = True,
+    resort: bool = True,
+) -> Answer:
+    """The same, with all that the solvers have. start: forces of a step not unlike this one, (m,), which tell many rows
+    more than a velocity does. search: else with the usual step only. resort: else whatever that finds.
+
+    As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no answer
+    of some is none of more."""
     if len(flat.kind) <= MOST:
-        return _solve_some(flat, solver, guess, search, resort)
+        return _solve_some(flat, solver, guess, None, search, resort)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     free = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    nearby, force = Nearby(flat, np.column_stack([flat.velocity, free, guess])), np.zeros(len(flat.kind))
+    nearby = Nearby(flat, np.column_stack([flat.velocity, free, guess]))
+    force = start.copy() if start is not None and is_sane(start) else np.zeros(len(flat.kind))
     for again in range(WIDER + 1):
         if again == WIDER:
             nearby.rows[:] = True
-        answer = _solve_some(nearby.part(), solver, guess, search, resort)
+        answer = _solve_some(nearby.part(), solver, guess, force[nearby.rows], search, resort)
+        force[:], force[nearby.rows] = 0.0, answer.force
         if not (answer.status.solved or resort) or not nearby.widen(answer.velocity):
             break
-    force[nearby.rows] = answer.force
     return answer._replace(force=force)
 
 
-def _solve_some(flat: Flat, solver: Formulation, guess: Array, search: bool, resort: bool) -> Answer:
+def _solve_some(
+    flat: Flat, solver: Formulation, guess: Array, start: Array | None, search: bool, resort: bool
+) -> Answer:
     """Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
     nothing (Painleve). An answer with more energy than motion and springs hold is not taken, nor one that is none: the
     convex program's is, which can always be had and should not gain any, and the step counts as solved by the fallback.
     If that does gain some, Coulomb's is kept.
     """
     if isinstance(solver, Convex):
-        return _solve(flat, solver, guess, search or resort)
-    answer = _solve(flat, solver, guess, search)
+        return _solve(flat, solver, guess, start, search or resort)
+    answer = _solve(flat, solver, guess, start, search)
     if not (resort or answer.status.solved):
         return answer
     will_do = answer.status.solved or not solver.searches
     if will_do and not gains(flat, answer.velocity, answer.force):
         return answer
-    other = _solve(flat, Convex(), guess, True)
+    other = _solve(flat, Convex(), guess, None, True)
     if not other.status.solved or gains(flat, other.velocity, other.force):
         return answer
     return other._replace(status=Status.SOLVED_BY_FALLBACK)
 
 
 @np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array, search: bool) -> Answer:
-    force = np.zeros(len(flat.kind))
+def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array | None, search: bool) -> Answer:
+    force = np.zeros(len(flat.kind)) if start is None else start.copy()
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
     islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=not search)
@@ -154,22 +167,33 @@ def attempt(
         if again == rounds or (again == 0 and not wave and m > MOST and 2 * near.sum() > m):
             near[:] = 1  # to solve again would take longer
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
-        some = np.zeros(flat.kind.size)
+        some = _gathered(force, near)
         good = solve_apart(flat, inertia, push, start, lift, goal, rough, some, velocity, tally, known)
-        if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
-            if wave:
-                start = velocity.copy()
-                _pass_on(h, efc, touch, shift, velocity, near)
-            continue
         r = 0
         for i in range(m):
             if near[i]:
                 force[i] = some[r]
                 r += 1
+        if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
+            if wave:
+                start = velocity.copy()
+                _pass_on(h, efc, touch, shift, velocity, near)
+            continue
         if good and gains(flat, velocity, some):
             good, tally[1] = False, 0.0  # of no use
         return good, velocity, force
     return False, velocity, force
+
+
+@kernel
+def _gathered(force: Array, near: Ints) -> Array:
+    """Of rows that are near: what they had in the round before."""
+    some, r = np.empty(near.sum()), 0
+    for i in range(force.size):
+        if near[i]:
+            some[r] = force[i]
+            r += 1
+    return some
 
 
 @kernel

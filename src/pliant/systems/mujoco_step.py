@@ -15,8 +15,9 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.inputs import Array
-from pliant.solvers.driver import ROUGH, takes_quick
-from pliant.solvers.formulation import Formulation
+from pliant.solution import Status
+from pliant.solvers.driver import is_sane, takes_quick
+from pliant.solvers.formulation import ROUGH, Formulation
 from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
@@ -140,15 +141,18 @@ class Stepper:
             *passive.servos, *self._swing.arrays,
         )  # fmt: skip
 
-    def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
-        """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
+    def forward(
+        self, model: Any, data: Any, solver: Formulation, *, control: bool = True, begun: bool = False
+    ) -> Answer:
+        """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces. begun: the
+        compiled call has just been here, and may have solved the rows that the step begins with."""
         times, timer = stats(data).times, data.timer[mujoco().mjtTimer.mjTIMER_POS_COLLISION]
         laps, collided = [perf_counter()], timer.duration
         open_ = self.evaluate(model, data, control=control)
         laps.append(perf_counter())
         step = self.assemble(model, data, open_)
         laps.append(perf_counter())
-        answer, step = self.solve(model, data, solver, step)
+        answer, step = self.solve(model, data, solver, step, self._begun(data, step) if begun else None)
         laps.append(perf_counter())
         self.write(model, data, step, answer)
         self._shift = step.shift
@@ -252,14 +256,29 @@ class Stepper:
         swings = self._swing.follow(data, h, Mass(data.M, *self._pattern, self._still), push, shift)
         return (push, shift) if turns or swings else (None, None)
 
-    def solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved.
+    def _begun(self, data: Any, step: Assembled) -> Answer | None:
+        site, rows = self._sites.get(data), len(step.rows.efc.type)
+        found = None if site is None else site.found(rows, len(step.smooth.extra.table))
+        if found is None:
+            return None
+        velocity, force, (residual, iterations, factorizations, solved) = found
+        if solved < 0.0 and not (iterations > 0.0 and is_sane(force) and is_sane(velocity)):
+            return None
+        status = Status.SOLVED if solved > 0.0 else Status.ITERATION_LIMIT
+        return Answer(velocity, force, status, residual, int(iterations), int(factorizations))
+
+    def solve(
+        self, model: Any, data: Any, solver: Formulation, step: Assembled, known: Answer | None = None
+    ) -> tuple[Answer, Assembled]:
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. known:
+        what the compiled call has come to, if it was there.
 
         All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
         """
         failed = 0
         for again in range(LOOKS + 1):
-            answer = step.step.solve(solver, data.qvel + model.opt.timestep * data.qacc_warmstart)
+            guess = data.qvel + model.opt.timestep * data.qacc_warmstart
+            answer = (known if again == 0 else None) or step.step.solve(solver, guess)
             failed += answer.residual > ROUGH
             if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
@@ -272,7 +291,7 @@ class Stepper:
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            answer = solve_flat(step.flat, solver, answer.velocity, search=failed < JAMMED)
+            answer = solve_flat(step.flat, solver, answer.velocity, answer.force, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push
