@@ -83,7 +83,7 @@ def test_a_path_goes_on_where_it_was_left(poured):
         island = make_island(inertia, rows, pattern, flat.velocity, push, 0.0, np.inf, 1e-10)
         force = np.zeros(len(flat.kind))
         way = set_out(island, force, 0.1)
-        assert [go_on(island, way, force, 1.0, enough, 60.0, True) for enough in legs] == [True] * len(legs)
+        assert [go_on(island, way, force, 1.0, enough, 60.0, 1) for enough in legs] == [True] * len(legs)
         assert island.motion.tally[RESIDUAL] < 1e-6
         ends.append(force)
     assert np.array_equal(ends[0], ends[1])
