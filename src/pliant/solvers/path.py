@@ -39,7 +39,7 @@ from pliant.solvers.rows import MOBILITY, project, rates, whitened_impulse
 LEAST_INSIDE = 1e-14  # least compliance of a row, relative to h a: the distance from the rim is one, too
 SHORT = 0.3  # a step that is too short to be worth taking
 STUCK, PATIENCE = 0.1, 5  # and steps of which so many end it
-LESS = 0.8  # of the share of slip speeds, where a step is short
+LESS = 0.8, 0.9, 0.7  # of the share of slip speeds, one after the other, where a step is short
 SHARE, FIRST, HELD = range(3)  # in Way.state: that share; lambda o u at the start; short steps in a row
 OVER = 1e-22  # of lambda o u at the start, where a path ends
 
@@ -59,7 +59,7 @@ def interior(island: Island, force: Array, cone: float, spread: float, most: flo
 
     cone = 0: the convex program, whose answer is a good place to start from; 1: Coulomb's law.
     """
-    go_on(island, set_out(island, force, spread), force, cone, island.motion.tally[TOLERANCE], most, False)
+    go_on(island, set_out(island, force, spread), force, cone, island.motion.tally[TOLERANCE], most, 0)
 
 
 @kernel
@@ -79,9 +79,9 @@ def set_out(island: Island, force: Array, spread: float) -> Way:
 
 
 @kernel
-def go_on(island: Island, way: Way, force: Array, cone: float, enough: float, most: float, over: bool) -> bool:
-    """At most so many steps, until the residual is below `enough`; whether it is. force: of the last. over: also over
-    turning points."""
+def go_on(island: Island, way: Way, force: Array, cone: float, enough: float, most: float, tries: int) -> bool:
+    """At most so many steps, until the residual is below `enough`; whether it is. force: of the last. tries: how
+    many shares of the slip speeds lead over turning points, at most."""
     rows, motion, path, state = island.rows, island.motion, way.path, way.state
     tally, p = motion.tally, motion.per_row[1]
     for _ in range(int(most)):
@@ -100,7 +100,7 @@ def go_on(island: Island, way: Way, force: Array, cone: float, enough: float, mo
         if pairs == 0 or not (OVER * state[FIRST] <= total < np.inf):
             return False
         scale_contacts(rows, path, island.system.small)
-        step = _find_step(island, way, cone, total, total / pairs, over and cone > 0.0)
+        step = _find_step(island, way, cone, total, total / pairs, tries if cone > 0.0 else 0)
         state[HELD] = state[HELD] + 1.0 if step < STUCK else 0.0
         if (state[HELD] >= PATIENCE and cone > 0.0) or not step > 1e-12:  # the convex path leads out again
             return False
@@ -112,16 +112,17 @@ def go_on(island: Island, way: Way, force: Array, cone: float, enough: float, mo
 
 
 @kernel
-def _find_step(island: Island, way: Way, cone: float, total: float, mean: float, over: bool) -> float:
+def _find_step(island: Island, way: Way, cone: float, total: float, mean: float, tries: int) -> float:
     """A direction, and the longest step along it; -1: there is none."""
     state, share = way.state, way.state[SHARE]
     step = _mehrotra(island, way, share * cone, total, mean)
     if step >= SHORT:
         state[SHARE] = min(1.0, 0.51 + 0.5 * share)
         return step
-    if over and step >= 0.0:
-        state[SHARE] = LESS * share
-        step = _mehrotra(island, way, state[SHARE] * cone, total, mean)
+    for k in range(tries):
+        if 0.0 <= step < SHORT:
+            state[SHARE] = LESS[k] * share
+            step = _mehrotra(island, way, state[SHARE] * cone, total, mean)
     for back in (1.0, 10.0):  # near the rim: to the middle first
         if 0.0 <= step < SHORT:
             step = _aim(island, way, state[SHARE] * cone, back * mean, 0.0, False)

@@ -18,7 +18,7 @@ from pliant.solvers.path import go_on, set_out
 from pliant.solvers.rows import rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
 
-PATHS = (0.1, 40.0), (0.01, 60.0)  # how far inside a path begins, and its steps
+PATHS = (0.1, 40.0, 1), (0.01, 60.0, 3)  # how far inside a path begins, its steps, tries to get over its turns
 ENOUGH = 1e-6, 1e-8  # residuals at which an answer may be near, before the path is at its end
 CUTS, EACH = (1e-5, 1e-4, 1e-3, 1e-2, 0.1), 8  # times 1 / (h a), where laws are cut into pieces, and steps of each
 SOME = 2  # cuts that are tried before its end
@@ -31,14 +31,14 @@ def search(island: Island, start: Array, force: Array) -> None:
     """From `start`, and from the best forces of all, which are left in `force`."""
     tally = island.motion.tally
     copy(start, force)
-    for spread, most in PATHS:
+    for spread, most, tries in PATHS:
         way, cone, near = set_out(island, force, spread), 1.0 - island.lift, True
         for enough in ENOUGH:
-            near = near and go_on(island, way, force, cone, enough, most, True)
+            near = near and go_on(island, way, force, cone, enough, most, tries)
             if near and _finds(island, SOME, force):
                 return
         if near:
-            go_on(island, way, force, cone, tally[TOLERANCE], most, True)
+            go_on(island, way, force, cone, tally[TOLERANCE], most, tries)
         if _finds(island, len(CUTS), force):
             return
         for scale, hold in HOLDS:

@@ -5,10 +5,10 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, ints, longs
 from pliant.inputs import Array, Ints
-from pliant.solvers.island import clear, copy
+from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_reach import geom_speeds, outruns, widen, widen_limits
+from pliant.systems.mujoco_reach import outruns, widen, widen_limits
 from pliant.systems.mujoco_rows import Touch
 from pliant.systems.mujoco_site import Fixed, limits_at, numbers, tree_at, vectors, wholes
 from pliant.systems.mujoco_surfaces import Spots
@@ -16,20 +16,14 @@ from pliant.systems.mujoco_surfaces import Spots
 
 @kernel
 def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
-    """Gaps and margins that cover the way of the step at the speeds of its start, and of its end if it goes on as the
-    last one did; or again, also at those found."""
+    """Gaps and margins that cover the way of the step at the speeds of its start, or again, also at those found."""
     qvel, speed, v = numbers(table, site.QVEL), numbers(table, site.SPEED), numbers(table, site.VELOCITY)
-    faster, warm = np.empty(v.size), numbers(table, site.WARM)
-    if not again:
-        for j in range(v.size):
-            faster[j] = qvel[j] + fixed.step * warm[j]
-        clear(speed)
-        geom_speeds(
-            tree_at(table), vectors(table, site.CDOF, 6), vectors(table, site.COM, 3), vectors(table, site.XPOS, 3),
-            faster, speed,
-        )  # fmt: skip
+    faster = np.empty(v.size)
     for j in range(v.size):
         faster[j] = max(abs(qvel[j]), abs(v[j])) if again else qvel[j]
+    if not again:
+        for g in range(speed.size):
+            speed[g] = 0.0
     widen(
         fixed.step,
         tree_at(table),

@@ -18,7 +18,7 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_surfaces import PLANE, SPHERE
 
 SPARE: Final = 1.1  # on the way that a geom can go
-SKIN: Final = 0.002  # of its radius that is covered in any case
+SKIN: Final = 0.02  # of its radius that is covered in any case
 FURTHEST: Final = 1e6  # [m] that is looked ahead at most: MuJoCo counts the cells of a height field on the way
 LEAST: Final = 1e-4  # [m, rad] within which limits have rows
 TOUCHING: Final = 1e-4  # of the way of the step
@@ -96,13 +96,12 @@ class Reach:
         )  # fmt: skip
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
-        """Gaps and margins that cover the way of the step at the speeds of its start, and of its end if it goes on as
-        the last one did; with v, (nv,), at those too."""
+        """Gaps and margins that cover the way of the step at the speeds of its start; with v, (nv,), at those too."""
         mj, s = mujoco(), self._twin
         if v is None:
             mj.mj_kinematics(s, data)
             mj.mj_comPos(s, data)
-            self._speed[:] = self.speeds(data, data.qvel + self._h * data.qacc_warmstart)
+            self._speed[:] = 0.0
         faster = data.qvel if v is None else np.maximum(np.abs(data.qvel), np.abs(v))
         widen(
             self._h, self.tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,

@@ -291,7 +291,9 @@ class Stepper:
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            answer = solve_flat(step.flat, solver, answer.velocity, answer.force, search=failed < JAMMED)
+            # where the search has ended before, another start may lead further than its end
+            start = None if step.other is None else answer.force
+            answer = solve_flat(step.flat, solver, answer.velocity, start, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push
