@@ -68,7 +68,7 @@ def _stretch(
     """Write into `value` the gaps between two geoms that move with v, far too wide if they miss each other; whether
     they meet."""
     seen, rows = step.flat.value, data.contact.efc_address[contacts]
-    speed = float(reach.speeds(data, v)[list(pair)].sum()) + 1e-12
+    speed = reach.approach(data, v, pair) + 1e-12
     margin = float(data.contact.includemargin[contacts[0]])
     time = reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
     if not np.isfinite(time):
