@@ -74,10 +74,12 @@ def ratios(case: str, timings: dict[str, Timing], *, goals: Mapping[str, float] 
     ]
 
 
-def scene_metrics(case: str, entrants: dict[str, Entrant], timings: dict[str, Timing]) -> list[Metric]:
+def scene_metrics(
+    case: str, entrants: dict[str, Entrant], timings: dict[str, Timing], *, goals: Mapping[str, float] | None = None
+) -> list[Metric]:
     """Times per step, and ratios. A ratio of a lap that was cut short is of other steps: no unit, no gate."""
     found = [Metric(f"{case}: {name}", 1e3 * lap.median, "ms") for name, lap in timings.items() if not lap.why]
-    for metric, name in zip(ratios(case, timings), _others(timings), strict=False):
+    for metric, name in zip(ratios(case, timings, goals=goals), _others(timings), strict=False):
         cut = entrants[OURS].cut_short or entrants[name].cut_short
         found.append(replace(metric, name=f"{metric.name}, cut short", unit="") if cut else metric)
     return found

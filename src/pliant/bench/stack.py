@@ -20,6 +20,8 @@ COUNTS, FEW = (100, 200, 400), (100,)
 DURATION = 5.0  # [s]
 ROUNDS, PATIENCE = 3, 10.0  # [s] for a lap of others
 ENOUGH = 120.0  # [s] after which no round of a height begins
+GOALS = {"MuJoCo, stiff": 1.0, "Drake, lagged": 0.2, "Drake, CENIC": 0.25}
+GROWTH = 1.1  # the exponent that is to be reached from the drop
 MORE = 100  # steps at rest of which the parts are timed
 
 
@@ -36,7 +38,7 @@ def run(quick: bool, progress: Progress) -> Measured:
         timings = race(laps, 1 if quick else ROUNDS, seconds=ENOUGH)
         case = f"{count} spheres"
         measured.skipped += failures(case, timings)
-        measured.metrics += scene_metrics(case, entrants, timings)
+        measured.metrics += scene_metrics(case, entrants, timings, goals=GOALS)
         became = {
             name: timing.document(1e3) | ({} if timing.why else _became(entrants[name]))
             for name, timing in timings.items()
@@ -71,7 +73,7 @@ def exponents(heights: dict[str, Results]) -> list[Metric]:
         times = [entries[name].get("median") for entries in heights.values()]
         if None not in times:
             power = float(np.polyfit(numbers, np.log(times), 1)[0])
-            found.append(Metric(f"{name}: exponent", power))
+            found.append(Metric(f"{name}: exponent", power, goal=GROWTH if name == OURS else None))
     return found
 
 
