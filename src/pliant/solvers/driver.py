@@ -167,7 +167,7 @@ def _solve_island(
         near = near and tally[RESIDUAL] < solver.tolerance  # forces cancel, which only asks for more digits
         if not near:
             force.fill(0.0)
-    island = prepare(flat, inertia, solver, GOAL if guess is None else NEARLY)
+    island = prepare(flat, inertia, solver, GOAL if guess is None else float(solver.tolerance) if near else NEARLY)
     if guess is not None and not near and not island.motion.tally[LINEAR]:
         predict(island, flat.velocity, guess, force)
     status = solver._solve(flat, island, force, patient=guess is None)
@@ -211,7 +211,7 @@ def prepare(flat: Flat, inertia: Inertia, solver: Formulation, goal: float = GOA
         free_gain(inertia, flat.step, flat.force),
         solver.lift,
         float(solver.max_iterations),
-        min(goal if len(flat.kind) <= FEW_ROWS else BIG_GOAL, float(solver.tolerance)),
+        min(goal if len(flat.kind) <= FEW_ROWS else max(goal, BIG_GOAL), float(solver.tolerance)),
     )
 
 
