@@ -24,6 +24,7 @@ CUTS, EACH = (1e-5, 1e-4, 1e-3, 1e-2, 0.1), 8  # times 1 / (h a), where laws are
 SOME = 2  # cuts that are tried before its end
 HOLDS, CREEP = ((0.1, 1e-4), (1.0, 1e-2), (0.1, 1e-4)), 15  # cuts, and compliance relative to h a; steps of each
 FAR = 1e-6  # a residual below which steps are whole
+LOST = 1e-3  # one above which what has been tried has led nowhere, and more of it does not either
 
 
 @kernel
@@ -40,6 +41,8 @@ def search(island: Island, start: Array, force: Array) -> None:
         if near:
             go_on(island, way, force, cone, tally[TOLERANCE], most, tries)
         if _finds(island, len(CUTS), force):
+            return
+        if tally[RESIDUAL] > LOST:
             return
         for scale, hold in HOLDS:
             _newton(island, scale, hold, CREEP, force)
