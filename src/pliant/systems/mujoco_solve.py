@@ -161,7 +161,7 @@ def attempt(
     near = _near(h, efc, touch, m, v0, shift, push, guess)
     start, wave = guess, _trees(inertia) > FEW_TREES
     rounds = WAVE if wave else WIDER
-    if wave:
+    if wave and near.sum() < m:
         _pass_on(h, efc, touch, shift, v0 + push, near)
     for again in range(rounds + 1):
         if again == rounds or (again == 0 and not wave and m > MOST and 2 * near.sum() > m):

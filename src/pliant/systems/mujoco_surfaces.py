@@ -93,7 +93,12 @@ def material_law(geoms: Surfaces, a: int, b: int, spot: Array, frame: Array, law
 @kernel
 def _curvature(geoms: Surfaces, g: int, spot: Array, frame: Array) -> tuple[float, float, float]:
     """The curvature of a geom's surface in the tangents of the frame, [[x, y], [y, z]]."""
-    kind, R = geoms.type[g], geoms.xmat[g]
+    kind = geoms.type[g]
+    if kind == SPHERE:
+        return 1.0 / geoms.size[g, 0], 0.0, 1.0 / geoms.size[g, 0]
+    if kind not in (CAPSULE, ELLIPSOID, CYLINDER):
+        return 0.0, 0.0, 0.0
+    R = geoms.xmat[g]
     n, s, t = frame[:3], frame[3:6], frame[6:]
     if kind == ELLIPSOID:  # D = diag(1 / a^2): s' D t / |D x|, at the point x that has this normal
         reach = x = y = z = 0.0
@@ -106,8 +111,6 @@ def _curvature(geoms: Surfaces, g: int, spot: Array, frame: Array) -> tuple[floa
             z += q * q / square
         reach = np.sqrt(reach)
         return reach * x, reach * y, reach * z
-    if kind not in (SPHERE, CAPSULE, CYLINDER):
-        return 0.0, 0.0, 0.0
     radius, lean = geoms.size[g, 0], abs(_along(R, 2, n))
     if kind == CYLINDER and lean > RIM:
         return 0.0, 0.0, 0.0
