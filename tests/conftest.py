@@ -20,6 +20,8 @@ LATER = (
     "plot",
     "rendering",
     "solvers/test_apart",
+    "solvers/test_blocks",
+    "solvers/test_broad",
     "studies",
     "systems",
     "test_doctor",
