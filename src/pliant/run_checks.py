@@ -27,6 +27,9 @@ def check_parameters(parameters: Any, duration: Any) -> None:
     geoms = parameters.get("geoms")
     if geoms is not None and not (isinstance(geoms, list) and all(isinstance(name, str) for name in geoms)):
         raise ValueError("its geoms are no list of names")
+    for name in "qv":
+        if not isinstance(parameters.get(name) or [], list):
+            raise ValueError(f"its {name} is {parameters[name]!r}")
     if parameters.get("coordinates") is not None:
         check_coordinates(parameters["coordinates"], *(len(parameters.get(name) or ()) for name in "qv"))
 

@@ -117,6 +117,44 @@ def test_compiled_steps_leave_what_arrays_leave(name, layout, steps, monkeypatch
     assert pliant.stats(ours).steps == steps
 
 
+def poured(step: float) -> Any:
+    """Boxes, capsules and a hinged pair that fall fast onto each other and a rod, spinning: few touch as it seems."""
+    shapes = ('type="box" size=".05 .1 .07"', 'type="capsule" size=".04 .1"', 'type="ellipsoid" size=".05 .1 .07"')
+    places = [f"{0.15 * (k % 2)} {0.05 * k} {0.3 + 0.25 * k}" for k in range(6)]
+    world = "".join(body(f'{shapes[k % 3]} mass="1"', place) for k, place in enumerate(places))
+    world += body('type="capsule" size=".02 .5" euler="90 0 0"', "0 .2 .15", joint="")
+    shin = f"""<body pos="0 .1 0">{hinge("knee")}<geom type="capsule" size=".03" fromto="0 0 0 0 .3 0"/></body>"""
+    world += f"""<body pos="-.3 0 .6"><freejoint/><geom type="box" size=".1 .05 .05"/>{shin}</body>"""
+    return build(world, floor=True, option=f'timestep="{step}"')
+
+
+@pytest.mark.parametrize("step", [0.01, 0.02, 0.05])
+def test_contacts_on_a_long_way_are_followed_in_compiled_code(step, monkeypatch):
+    """And so to the same bits."""
+    model, followed, states = poured(step), [], []
+    velocity, follow = np.random.default_rng(5).normal(size=model.nv), mujoco_step.follow_open
+
+    def count(*arguments: Any) -> Any:
+        answer, other = follow(*arguments)
+        followed.append(other is not arguments[3])
+        return answer, other
+
+    for compiled in (True, False):
+        data = start(model)
+        data.qvel[:] = velocity
+        with monkeypatch.context() as patch:
+            if not compiled:
+                through_arrays(patch)
+                patch.setattr(mujoco_step, "follow_open", count)
+            for _ in range(round(0.6 / step)):
+                pliant.mj_step(model, data)
+        states.append(np.concatenate([data.qpos, data.qvel, data.qacc]))
+        if compiled:
+            assert pliant.stats(data).compiled >= 0.9 * pliant.stats(data).steps
+    assert sum(followed) > 3
+    np.testing.assert_array_equal(*states)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_many_steps_in_one_call_are_the_same(name):
     make: Any = MODELS[name]

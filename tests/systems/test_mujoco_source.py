@@ -133,6 +133,17 @@ def test_shapes_that_are_none_are_refused(tmp_path, files):
             Stage.of(pliant.Trajectory.load(path))
 
 
+@pytest.mark.parametrize("name", ["q", "v"])
+def test_a_start_that_is_a_number_is_refused(tmp_path, files, name):
+    path = tmp_path / "run"
+    path.write_bytes(files[1])
+    first, *rest = read(path)
+    first.header["parameters"][name] = 3
+    write(path, [first, *rest])
+    with pytest.raises(pliant.FileError, match=f"its {name} is 3"):
+        pliant.Trajectory.load(path)
+
+
 def test_a_state_that_is_not_finite_is_drawn_without_it(tmp_path):
     system = pliant.load("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
     run = pliant.simulate(system, system.q, system.v, duration=0.01, step=0.002)

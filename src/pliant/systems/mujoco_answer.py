@@ -8,9 +8,10 @@ from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
+from pliant.systems.mujoco_chase import bent_pairs, chase
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
-from pliant.systems.mujoco_reach import SPUN, body_spins, body_velocities, is_long, touches_as_seen
+from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
 from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
 from pliant.systems.mujoco_servos import servos_at
 from pliant.systems.mujoco_site import (
@@ -46,10 +47,10 @@ def lap(times: Array, part: int, last: float) -> float:
 
 @kernel(inline=True)
 def solve_at(
-    fixed: Fixed, table: Ints, base: int, first: bool, last: bool, lift: float, goal: float, since: float
+    fixed: Fixed, table: Ints, base: int, swung: bool, first: bool, last: bool, lift: float, goal: float, since: float
 ) -> tuple[int, float]:
-    """Solve the step; velocity and forces are left in the table. first, last: of the looks for rows; what is found at
-    the first is noted as such, for whom this is not the end. last: do not look further.
+    """Solve the step; velocity and forces are left in the table. swung: trees swing. first, last: of the looks for
+    rows; what is found at the first is noted as such, for whom this is not the end. last: do not look further.
 
     since: when the last lap was; that of this one is returned as well.
     """
@@ -61,12 +62,13 @@ def solve_at(
     )
     qvel, warm, K = numbers(table, site.QVEL), numbers(table, site.WARM), numbers(table, site.STIFFNESS)
     push, shift = numbers(table, site.PUSH), numbers(table, site.SHIFT)
+    swing_push, swing_shift = numbers(table, site.SWING_PUSH), numbers(table, site.SWING_SHIFT)
     guess = np.empty(qvel.size)
     for j in range(qvel.size):
-        push[j], shift[j], guess[j] = 0.0, 0.0, qvel[j] + h * warm[j]
+        push[j], shift[j], guess[j] = swing_push[j], swing_shift[j], qvel[j] + h * warm[j]
         if implicit:
             f[j] -= h * K[j] * qvel[j]
-    turns = spin(h, bodies_at(table), vectors(table, site.XMAT, 9), qvel, push, shift)
+    turns = spin(h, bodies_at(table), vectors(table, site.XMAT, 9), qvel, push, shift) or swung
     if turns:
         for j in range(qvel.size):
             f[j] += push[j]
@@ -79,12 +81,20 @@ def solve_at(
         extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
     since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
     good, v, found = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, lift, goal, 0.0, numbers(table, site.TALLY),
-        wholes(table, site.KNOWN),
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, floats(base, 0), lift, goal, 0.0,
+        numbers(table, site.TALLY), wholes(table, site.KNOWN),
     )  # fmt: skip
-    since = lap(numbers(table, site.TIMES), SOLVE, since)
     if first:
         numbers(table, site.TALLY)[site.FOUND] = 1.0 if good else -1.0
+    usual = good and _usual(table, h, spots.pair, head, v, found)
+    if usual:
+        bent = bent_pairs(table, h, spots.pair, head, found)
+        if bent.size:
+            numbers(table, site.TALLY)[site.FOUND] = 0.0
+            usual, v, found = chase(
+                fixed, table, base, bent, spots.pair, head, f, efc, touch, extra, v, found, lift, goal
+            )  # fmt: skip
+    since = lap(numbers(table, site.TIMES), SOLVE, since)
     for j in range(v.size):
         velocity[j] = v[j]
     m, servo = efc.type.size, numbers(table, site.SERVO_FORCE)
@@ -92,7 +102,7 @@ def solve_at(
         force[i] = found[i]
     for k in range(found.size - m):
         servo[k] = found[m + k]
-    if not good or not _usual(table, h, spots.pair, head, v, found):
+    if not usual or not _is_sane(v):
         return UNUSUAL, since
     if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
         return UNUSUAL, since
@@ -140,33 +150,29 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Sur
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
-    """Whether velocities and their squares are numbers, and contacts that push are near, or touch as it seems and do
-    not spin a body."""
-    total, far = 0.0, False
+    """Whether no contact on a long way spins a body."""
+    speed, radius, qvel = numbers(table, site.SPEED), numbers(table, site.RADIUS), numbers(table, site.QVEL)
+    far = False
+    for c in range(head.size):
+        pushes = head[c] >= 0 and force[head[c]] > 0.0
+        far = far or (pushes and is_long(h, speed, radius, pair[c, 0], pair[c, 1]))
+    if not far:
+        return True
+    change, most = np.empty(v.size), 0.0
+    for j in range(v.size):
+        change[j] = v[j] - qvel[j]
+    for turn in body_spins(tree_at(table), vectors(table, site.CDOF, 6), change):
+        most = max(most, turn)
+    return bool(h * most <= SPUN)
+
+
+@kernel
+def _is_sane(v: Array) -> bool:
+    """Whether velocities and their squares are numbers."""
+    total = 0.0
     for x in v:
         total += 0.0 * (x * x)
-    if total != 0.0:
-        return False
-    open_, speed, radius = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS)
-    tree, cdof, qvel = tree_at(table), vectors(table, site.CDOF, 6), numbers(table, site.QVEL)
-    com, xpos, type = vectors(table, site.COM, 3), vectors(table, site.XPOS, 3), indices(table, site.GEOM_TYPE)
-    cvel = np.zeros((0, 6))
-    for c in range(head.size):
-        if head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
-            if open_[c]:
-                if cvel.size == 0:
-                    cvel = body_velocities(tree, cdof, qvel)
-                if not touches_as_seen(h, tree, type, cvel, com, xpos, pair[c, 0], pair[c, 1]):
-                    return False
-            far = True
-    if far:
-        change = np.empty(v.size)
-        for j in range(v.size):
-            change[j] = v[j] - qvel[j]
-        for spin in body_spins(tree, cdof, change):
-            if h * spin > SPUN:
-                return False
-    return True
+    return total == 0.0
 
 
 @kernel

@@ -20,7 +20,7 @@ class Assembled(NamedTuple):
     smooth: Smooth
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
-    other: Flat | None = None  # where gaps are others than they seem, or contacts bounce
+    other: Flat | None = None  # where contacts bounce
 
     @property
     def flat(self) -> Flat:

@@ -11,11 +11,13 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import ints, longs, octets
 from pliant.inputs import Ints
+from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, lap, solve_at
+from pliant.systems.mujoco_flow import swings
 from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
 from pliant.systems.mujoco_native import (
     collision,
@@ -39,9 +41,8 @@ from pliant.systems.mujoco_native import (
     transmission,
 )
 from pliant.systems.mujoco_servos import write_servos
-from pliant.systems.mujoco_site import Fixed, mass_at, numbers, vectors, wholes
+from pliant.systems.mujoco_site import Fixed, numbers, wholes
 from pliant.systems.mujoco_sound import is_sound
-from pliant.systems.mujoco_swing import kicks, moves, own_force
 from pliant.systems.mujoco_twin import are_same
 
 OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
@@ -88,9 +89,8 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     fwd_actuation(model, data)
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
-    if _swings(fixed, table, data):
-        return UNUSUAL
-    found = _find(fixed, table, data, lift, goal, whole)
+    swung = swings(fixed, table, data)
+    found = _find(fixed, table, data, swung, lift, goal, whole)
     if found < SOLVED:
         return found
     last = lap(times, stats.CLOCKED, 0.0)
@@ -99,34 +99,13 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
         sensor_acc(model, data)
     if advance:
         _count(table)
-        _advance(fixed, table, data, found == TURNED)
+        _advance(fixed, table, data, found == TURNED, swung)
     lap(times, stats.KINEMATICS, last)
     return found
 
 
-@kernel
-def _swings(fixed: Fixed, table: Ints, data: int) -> bool:
-    """Whether `Swing` must follow."""
-    dofs, c, x = wholes(table, site.DOFS), numbers(table, site.PUSH), numbers(table, site.AVERAGE)
-    if not moves(fixed.step, dofs, numbers(table, site.QVEL)):
-        return False
-    own_force(
-        dofs,
-        numbers(table, site.HEAVY),
-        wholes(table, site.DOF_BODY),
-        wholes(table, site.ROOT),
-        numbers(table, site.GRAVITY),
-        vectors(table, site.CDOF, 6),
-        vectors(table, site.COM, 3),
-        numbers(table, site.BIAS),
-        c,
-    )
-    solve_m(fixed.own, data, table[2 * site.AVERAGE], table[2 * site.PUSH], np.int32(1))
-    return kicks(fixed.step, mass_at(table), dofs, numbers(table, site.QVEL), c, x)
-
-
 @kernel(inline=True)
-def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole: bool) -> int:
+def _find(fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: float, whole: bool) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
     rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
@@ -143,7 +122,7 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole:
         if rows > table[site.ROOM]:
             return OTHERWISE
         numbers(table, site.TALLY)[site.FOUND] = 0.0
-        found, last = solve_at(fixed, table, data, look == 0, look == LOOKS, lift, goal, last)
+        found, last = solve_at(fixed, table, data, swung, look == 0, look == LOOKS, lift, goal, last)
         if found != OUTRUN:
             break
     if found == UNUSUAL:
@@ -172,19 +151,21 @@ def _find(fixed: Fixed, table: Ints, data: int, lift: float, goal: float, whole:
 
 
 @kernel
-def _advance(fixed: Fixed, table: Ints, data: int, turned: bool) -> None:
-    """As `Stepper.advance` does."""
+def _advance(fixed: Fixed, table: Ints, data: int, turned: bool, swung: bool) -> None:
+    """As `Stepper.advance` does; of what turns but does not swing, only the bodies that turn."""
     if not turned:
         euler(fixed.own, data)
         return
     before, average, places = numbers(table, site.BEFORE), numbers(table, site.AVERAGE), wholes(table, site.PLACES)
     qpos, qvel, shift = numbers(table, site.QPOS), numbers(table, site.QVEL), numbers(table, site.SHIFT)
-    for i in range(qpos.size):
-        before[i] = qpos[i]
+    copy(qpos, before)
     euler(fixed.own, data)
     for j in range(qvel.size):
         average[j] = qvel[j] + shift[j]
     integrate_pos(fixed.own, table[2 * site.BEFORE], table[2 * site.AVERAGE], fixed.step)
+    if swung:
+        copy(before, qpos)
+        return
     for at in places:
         for i in range(at, at + 7):
             qpos[i] = before[i]

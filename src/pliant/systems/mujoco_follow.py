@@ -6,13 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant.flat import Flat
+from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_reach import BENT, SPUN, Reach
-from pliant.systems.mujoco_solve import Answer, solve_flat
+from pliant.systems.mujoco_rows import Efc, Touch, row_gap, row_rates
+from pliant.systems.mujoco_solve import Answer
 
+LEAST: Final = 1e-12  # [m/s]
 NEVER: Final = 100.0  # times what the geoms come nearer to each other in the step: a gap that does not close
 
 
@@ -44,40 +46,52 @@ def follow_open(
     Geoms are followed as they come; those that miss each other then, once more on their way without the contacts
     between them, on which others may have thrown them. Gaps shrink or grow as the time of their touch does.
     """
-    pairs = {p: c for p, c in _open_pairs(data, step.open, answer.force).items() if reach.bends(data, p)}
-    if not pairs:
-        return answer, step
-    flat, before = step.flat, step.flat.value
-    value = before.copy()
-    missed = [p for p, c in pairs.items() if not _stretch(reach, data, step, flat.velocity, p, c, value)]
-    loose, near = None, answer
-    if missed:
-        other = flat._replace(value=value)
-        loose = near = solve_flat(other, solver, answer.velocity, answer.force, search=False, resort=False)
-        met = [_stretch(reach, data, step, loose.velocity, p, pairs[p], value) for p in missed]
-        loose = None if any(met) else loose
-    if np.array_equal(value, before):
-        return answer, step
-    step = step._replace(other=flat._replace(value=value))
-    return loose or solve_flat(step.flat, solver, near.velocity, near.force, search=False, resort=False), step
+    late = {p: c for p, c in _open_pairs(data, step.open, answer.force).items() if reach.bends(data, p)}
+    seen = step.rows.efc.pos
+    pos, way, near, other = seen.copy(), data.qvel, answer, step
+    for again in range(2):
+        missed = {p: c for p, c in late.items() if not _follow(reach, data, step, way, p, c, pos)}
+        if np.array_equal(pos, seen):
+            return answer, step
+        if again and len(missed) == len(late):
+            break
+        other = step._replace(step=step.step.at(pos))
+        near = other.step.solve(solver, near.velocity, near.force)
+        if not missed:
+            break
+        late, way = missed, near.velocity
+    return near, other
 
 
-def _stretch(
-    reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], contacts: list[int], value: Array
+def _follow(
+    reach: Reach, data: Any, step: Assembled, v: Array, pair: tuple[int, int], contacts: list[int], pos: Array
 ) -> bool:
-    """Write into `value` the gaps between two geoms that move with v, far too wide if they miss each other; whether
-    they meet."""
-    seen, rows = step.flat.value, data.contact.efc_address[contacts]
-    speed = reach.approach(data, v, pair) + 1e-12
+    """`stretch`, of contacts between two geoms that move with v; whether they meet."""
+    h, _, _, _, shift, efc, touch, _ = step.step.parts
+    speed = reach.approach(data, v, pair) + LEAST
     margin = float(data.contact.includemargin[contacts[0]])
-    time = reach.touch_time(data, v if step.shift is None else v + step.shift, pair, margin, speed)
-    if not np.isfinite(time):
-        value[rows] = max(1.0, NEVER * step.flat.step * speed)
-        return False
-    seeming = min(seen[i] / max(-_rate(step.flat, i, v), 1e-100) for i in rows)
+    time = reach.touch_time(data, v + shift, pair, margin, speed)
+    return bool(stretch(efc, touch, data.contact.efc_address[contacts], v, shift, time, NEVER * h * speed, pos))
+
+
+@kernel
+def stretch(
+    efc: Efc, touch: Touch, heads: np.ndarray, v: Array, shift: Array, time: float, never: float, pos: Array
+) -> bool:
+    """Write into pos the gaps of rows that close at a time, as far as that is not the one at which they seem to at the
+    velocity v; of those that do not, never or more. False: they do not."""
+    seeming = np.inf
+    for i in heads:
+        rate, more, _ = row_rates(efc, i, v, shift, shift)
+        seeming = min(seeming, row_gap(efc, touch, i) / max(-(rate + more + efc.offset[i]), 1e-100))
     ratio = time / seeming if seeming > 0.0 else 1.0
-    value[rows] = seen[rows] * (ratio if abs(ratio - 1.0) > BENT else 1.0)
-    return True
+    for i in heads:
+        pos[i] = efc.pos[i]
+        if time == np.inf:
+            pos[i] += max(1.0, never) - row_gap(efc, touch, i)
+        elif abs(ratio - 1.0) > BENT:
+            pos[i] += (ratio - 1.0) * row_gap(efc, touch, i)
+    return bool(time < np.inf)
 
 
 def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, int], list[int]]:
@@ -87,9 +101,3 @@ def _open_pairs(data: Any, open_: np.ndarray, force: Array) -> dict[tuple[int, i
     for c in np.flatnonzero(open_ & (head >= 0)):
         pairs.setdefault((int(geom[c, 0]), int(geom[c, 1])), []).append(int(c))
     return {pair: contacts for pair, contacts in pairs.items() if np.any(force[head[contacts]] > 0.0)}
-
-
-def _rate(flat: Flat, i: int, v: Array) -> float:
-    """G v + e of a row."""
-    entries = slice(flat.jac_ptr[i], flat.jac_ptr[i + 1])
-    return float(flat.jac_val[entries] @ v[flat.jac_idx[entries]]) + float(flat.offset[i])

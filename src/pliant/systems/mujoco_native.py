@@ -34,6 +34,12 @@ sensor_pos, sensor_vel, sensor_acc = _declare("mj_sensorPos"), _declare("mj_sens
 clock = types.ExternalFunction("pliant_clock", types.float64())  # MuJoCo's own [s]
 mul_jac_t_vec, solve_m = _declare("mj_mulJacTVec", 4), _declare("mj_solveM", 4, types.int32)
 integrate_pos = _declare("mj_integratePos", 3, types.float64)
+differentiate_pos = _declare("mj_differentiatePos", 2, types.float64, types.int64, types.int64)
+kinematics, com_pos, com_vel = _declare("mj_kinematics"), _declare("mj_comPos"), _declare("mj_comVel")
+rne, mul_m = _declare("mj_rne", 2, types.int32, types.int64), _declare("mj_mulM", 4)
+geom_distance: Any = types.ExternalFunction(
+    "mj_geomDistance", types.float64(types.int64, types.int64, types.int32, types.int32, types.float64, types.int64)
+)
 get_state, set_state = _declare("mj_getState", 3, types.int32), _declare("mj_setState", 3, types.int32)
 
 

@@ -11,7 +11,7 @@ from pliant.systems.mujoco_answer import UNUSUAL
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import callbacks_set, library
 
-HARD: Final = "hard to solve, a bounce, a long way, or a fast swing"
+HARD: Final = "hard to solve, a bounce, or an impact that spins a body"
 
 
 def reason(special: Sequence[str], data: Any, solver: Formulation, found: int) -> str:

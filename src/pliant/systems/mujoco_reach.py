@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_surfaces import PLANE, SPHERE
 
@@ -55,9 +56,9 @@ class Limits(NamedTuple):
 class Reach:
     """The gaps and margins of a twin, as the user set them and as the step needs them."""
 
-    def __init__(self, model: Any, twin: Any, *, limits: bool) -> None:
+    def __init__(self, model: Any, aside: Aside, *, limits: bool) -> None:
         """limits: False leaves their margins alone, on which MuJoCo's references depend."""
-        self._twin, self._wide = twin, limits
+        self._twin, self._aside, self._wide = aside.twin, aside, limits
         self.geom_gap, self.pair_gap = model.geom_gap.copy(), model.pair_gap.copy()
         self.joint_margin, self.tendon_margin = model.jnt_margin.copy(), model.tendon_margin.copy()
         self._h = float(model.opt.timestep)
@@ -77,7 +78,6 @@ class Reach:
         self.fall = self._h * float(np.linalg.norm(model.opt.gravity))
         self._radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
         self._type = model.geom_type.copy()
-        self._scratch: Any = None
         self._speed = np.zeros(model.ngeom)
         self.way = np.zeros(model.ngeom)  # how far any point of a geom can go in the step
 
@@ -150,22 +150,16 @@ class Reach:
         return bool(is_long(self._h, self._speed, self._radius, a, b))
 
     def approach(self, data: Any, v: Array, pair: tuple[int, int]) -> float:
-        """A bound on how fast two geoms come nearer to each other at the velocity v. Of two that fall together it is
-        small; centres that go in circles turn their velocities on the way."""
-        tree, h = self.tree, self._h
-        cvel, spin, speed = body_velocities(tree, data.cdof, v), 0.0, [np.zeros(3), np.zeros(3)]
-        for k, g in enumerate(pair):
-            turn = float(np.linalg.norm(cvel[tree.body[g], :3]))
-            speed[k][:] = centre_velocity(tree, cvel, data.subtree_com, data.geom_xpos, g)
-            spin += turn * (tree.rbound[g] + h * float(np.linalg.norm(speed[k])))
-        return float(np.linalg.norm(speed[0] - speed[1])) + spin
+        """A bound on how fast two geoms come nearer to each other at the velocity v."""
+        cvel = body_velocities(self.tree, data.cdof, v)
+        return float(approach(self._h, self.tree, cvel, data.subtree_com, data.geom_xpos, *pair))
 
     def touch_time(self, data: Any, v: Array, pair: tuple[int, int], margin: float, speed: float) -> float:
         """When two geoms that move with v, (nv,), touch within the step [s]; inf if they do not.
 
         speed: a bound on how fast they approach.
         """
-        mj, s, scratch = mujoco(), self._twin, self._room(data)
+        mj, s, scratch = mujoco(), self._twin, self._aside.of(data)
         h = s.opt.timestep
         t, way = 0.0, h * speed
         for _ in range(ROUNDS):
@@ -179,13 +173,6 @@ class Reach:
             if t >= h:
                 return np.inf
         return t
-
-    def _room(self, data: Any) -> Any:
-        """A data to move in."""
-        if self._scratch is None:
-            self._scratch = mujoco().MjData(self._twin)
-        self._scratch.mocap_pos[:], self._scratch.mocap_quat[:] = data.mocap_pos, data.mocap_quat
-        return self._scratch
 
 
 @kernel
@@ -208,8 +195,7 @@ def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out:
     for g in range(tree.body.size):
         b = tree.body[g]
         x, y, z = centre_velocity(tree, cvel, com, xpos, g)
-        spin = np.sqrt(cvel[b, 0] ** 2 + cvel[b, 1] ** 2 + cvel[b, 2] ** 2)
-        out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + spin * tree.rbound[g])
+        out[g] = max(out[g], np.sqrt(x * x + y * y + z * z) + _spin(cvel[b]) * tree.rbound[g])
 
 
 @kernel
@@ -217,7 +203,7 @@ def body_spins(tree: Tree, cdof: Array, v: Array) -> Array:
     """|angular velocity| of each body at v."""
     cvel, out = body_velocities(tree, cdof, v), np.empty(tree.parent.size)
     for b in range(out.size):
-        out[b] = np.sqrt(cvel[b, 0] ** 2 + cvel[b, 1] ** 2 + cvel[b, 2] ** 2)
+        out[b] = _spin(cvel[b])
     return out
 
 
@@ -244,6 +230,23 @@ def touches_as_seen(
     along, reach = (x * nx + y * ny + z * nz) / far, tree.rbound[a] + tree.rbound[b]
     aside = max(x * x + y * y + z * z - along * along, 0.0)
     return h * h * aside <= 2.0 * BENT * reach * (far - reach)
+
+
+@kernel
+def approach(h: float, tree: Tree, cvel: Array, com: Array, xpos: Array, a: int, b: int) -> float:
+    """A bound on how fast two geoms come nearer to each other. Of two that fall together it is small; centres that go
+    in circles turn their velocities on the way."""
+    ax, ay, az = centre_velocity(tree, cvel, com, xpos, a)
+    bx, by, bz = centre_velocity(tree, cvel, com, xpos, b)
+    spin_a, spin_b = _spin(cvel[tree.body[a]]), _spin(cvel[tree.body[b]])
+    spin = spin_a * (tree.rbound[a] + h * np.sqrt(ax * ax + ay * ay + az * az))
+    spin += spin_b * (tree.rbound[b] + h * np.sqrt(bx * bx + by * by + bz * bz))
+    return np.sqrt((ax - bx) ** 2 + (ay - by) ** 2 + (az - bz) ** 2) + spin
+
+
+@kernel
+def _spin(cvel: Array) -> float:
+    return np.sqrt(cvel[0] ** 2 + cvel[1] ** 2 + cvel[2] ** 2)
 
 
 @kernel

@@ -14,45 +14,54 @@ from pliant._compile import kernel
 from pliant._intrinsics import cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.solvers.quick import MOST
+from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_rows import Mass
 from pliant.systems.mujoco_spin import Bodies
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
-# Groups of entries, in this order: of the stepper, the user's model, the twin, the data; what a step leaves.
+# Groups of entries, in this order: of the stepper, the user's model, the twin, the data, the one aside; what a step
+# leaves.
 TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 17, 23, 28, 36, 39, 45
-MODEL, TWIN, DATA, STEP = 50, 53, 58, 89
+MODEL, TWIN, DATA, ASIDE, STEP = 50, 54, 60, 94, 98
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
 FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, SWING)
 DOFS, HEAVY, DOF_BODY, ROOT, GRAVITY = range(SWING, MODEL)
-GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE = range(MODEL, TWIN)
-GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN = range(TWIN, DATA)
+GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE, DOF_TREE = range(MODEL, TWIN)
+GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN, WEIGHT = range(TWIN, DATA)
 (
     QPOS, QVEL, CTRL, APPLIED, PUSHED, CDOF, COM, XPOS, GEOM_XMAT, XMAT, INERTIA, WARM, QACC, QACC_SMOOTH, SMOOTH, BIAS,
     PASSIVE, SPRING, DAMPER, CONSTRAINT, ENERGY, ACT_FORCE, ACT_LENGTH, ACT_VELOCITY, ACT_DOT, ACT_TOTAL, GRAVCOMP,
-    ROWNNZ, ROWADR, COLIND, MOMENT,
-) = range(DATA, STEP)  # fmt: skip
+    ROWNNZ, ROWADR, COLIND, MOMENT, CVEL, MOCAP_POS, MOCAP_QUAT,
+) = range(DATA, ASIDE)  # fmt: skip
+THERE, RATE, MOCAP_POS_THERE, MOCAP_QUAT_THERE = range(ASIDE, STEP)
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
-    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SERVO, SERVO_FORCE, TAKEN, KNOWN,
-) = range(STEP, STEP + 24)  # fmt: skip
+    PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SWING_PUSH, SWING_SHIFT, WORK, SERVO, SERVO_FORCE, TAKEN,
+    KNOWN,
+) = range(STEP, STEP + 27)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 24
-BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN = range(2 * ENTRIES, 2 * ENTRIES + 11)
+ENTRIES: Final = STEP + 27
+BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN, BESIDE = range(
+    2 * ENTRIES, 2 * ENTRIES + 12
+)
 
 FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
+WORKED: Final = 7  # vectors of velocities to work with, after one of positions
 REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
     "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "geom_xmat", "xmat",
     "M", "qacc_warmstart", "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_bias", "qfrc_passive", "qfrc_spring",
     "qfrc_damper", "qfrc_constraint", "energy", "actuator_force", "actuator_length", "actuator_velocity", "act_dot",
-    "qfrc_actuator", "qfrc_gravcomp", "moment_rownnz", "moment_rowadr", "moment_colind", "actuator_moment",
+    "qfrc_actuator", "qfrc_gravcomp", "moment_rownnz", "moment_rowadr", "moment_colind", "actuator_moment", "cvel",
+    "mocap_pos", "mocap_quat",
 )  # fmt: skip
-MODEL_NAMES: Final = ("geom_margin", "geom_type", "geom_size")
+ASIDE_NAMES: Final = ("qpos", "qvel", "mocap_pos", "mocap_quat")
+MODEL_NAMES: Final = ("geom_margin", "geom_type", "geom_size", "dof_treeid")
 TWIN_NAMES: Final = ("geom_gap", "pair_gap", "body_margin", "jnt_margin", "tendon_margin")
 
 
@@ -78,23 +87,26 @@ class Fixed(NamedTuple):
 class Site:
     """table: addresses and sizes of arrays, then single numbers."""
 
-    def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, twin: Any, data: Any) -> None:
+    def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, aside: Aside, data: Any) -> None:
         """stepper: the arrays of the groups from TREE to SWING."""
-        self.table = np.zeros(OWN + 1, np.int64)
+        self.table = np.zeros(BESIDE + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
-        velocity, push, shift, average = (np.zeros(model.nv) for _ in range(4))
+        self.table[BESIDE] = aside.data._address
+        velocity, push, shift, average, swing_push, swing_shift = (np.zeros(model.nv) for _ in range(6))
         tally, reals, before = np.zeros(FOUND + 1), np.array(fixed[:2]), np.zeros(model.nq)
         places = model.jnt_qposadr[model.dof_jntid[stepper[BODIES + 1]]].astype(np.int64)  # of bodies that turn
         entries = [*stepper, *(getattr(model, name) for name in MODEL_NAMES)]
-        entries += [getattr(twin, name) for name in TWIN_NAMES]
+        entries += [*(getattr(aside.twin, name) for name in TWIN_NAMES), aside.twin.opt.gravity]
         entries += [getattr(data, name) for name in DATA_NAMES]
+        entries += [getattr(aside.data, name) for name in ASIDE_NAMES]
         for k, array in enumerate(entries):
             self._enter(k, array)
         counted = stats(data)
         last: list[Any] = [velocity, push, shift, tally, *fixed[11:], reals, counted.totals, counted.times]
-        last += [places, before, average, np.zeros(len(data.actuator_force) + 1, np.int64)]
+        last += [places, before, average, swing_push, swing_shift, np.zeros(model.nq + WORKED * model.nv)]
+        last += [np.zeros(len(data.actuator_force) + 1, np.int64)]
         last += [np.zeros(len(data.actuator_force)) for _ in range(2)]
-        self._kept, self._velocity, self._tally = (*stepper, *last), velocity, tally
+        self._kept, self._velocity, self._tally = (aside, *stepper, *last), velocity, tally
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self.make_room(64)

@@ -17,7 +17,7 @@ from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
-from pliant.solvers.quick import MOST, QUICK
+from pliant.solvers.quick import FEW_ROWS, MOST, QUICK
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_nearby import Nearby
@@ -37,6 +37,7 @@ GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
 WIDER: Final = 2  # times that rows are left out
+NO_START: Final = np.zeros(0)
 WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
 
 
@@ -63,15 +64,21 @@ class Step:
     def flat(self) -> Flat:
         return make_flat(*self.parts)
 
-    def solve(self, solver: Formulation, guess: Array) -> Answer:
-        """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step."""
+    def at(self, pos: Array) -> Step:
+        """The same with its rows at other places."""
+        h, mass, v0, f, shift, efc, touch, extra = self.parts
+        return Step(h, mass, v0, f, shift, efc._replace(pos=pos), touch, extra)
+
+    def solve(self, solver: Formulation, guess: Array, start: Array = NO_START) -> Answer:
+        """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step. start:
+        forces near the answer's, (m,), if there are some."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, solver.lift, goal, 0.0, tally, NONE_KNOWN)
+            good, velocity, force = attempt(*self.parts, guess, start, solver.lift, goal, 0.0, tally, NONE_KNOWN)
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
-        return solve_flat(self.flat, solver, guess, search=False, resort=False)
+        return solve_flat(self.flat, solver, guess, start, search=False, resort=False)
 
 
 @np.errstate(all="ignore")  # velocities of what is not finite
@@ -79,7 +86,7 @@ def solve_flat(
     flat: Flat,
     solver: Formulation,
     guess: Array,
-    start: Array | None = None,
+    start: Array = NO_START,
     *,
     search: bool = True,
     resort: bool = True,
@@ -90,11 +97,11 @@ def solve_flat(
     As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no answer
     of some is none of more."""
     if len(flat.kind) <= MOST:
-        return _solve_some(flat, solver, guess, None, search, resort)
+        return _solve_some(flat, solver, guess, NO_START, search, resort)
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     free = flat.velocity + free_gain(inertia, flat.step, flat.force)
     nearby = Nearby(flat, np.column_stack([flat.velocity, free, guess]))
-    force = start.copy() if start is not None and is_sane(start) else np.zeros(len(flat.kind))
+    force = start.copy() if len(start) and is_sane(start) else np.zeros(len(flat.kind))
     for again in range(WIDER + 1):
         if again == WIDER:
             nearby.rows[:] = True
@@ -105,9 +112,7 @@ def solve_flat(
     return answer._replace(force=force)
 
 
-def _solve_some(
-    flat: Flat, solver: Formulation, guess: Array, start: Array | None, search: bool, resort: bool
-) -> Answer:
+def _solve_some(flat: Flat, solver: Formulation, guess: Array, start: Array, search: bool, resort: bool) -> Answer:
     """Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
     nothing (Painleve). An answer with more energy than motion and springs hold is not taken, nor one that is none: the
     convex program's is, which can always be had and should not gain any, and the step counts as solved by the fallback.
@@ -121,15 +126,15 @@ def _solve_some(
     will_do = answer.status.solved or not solver.searches
     if will_do and not gains(flat, answer.velocity, answer.force):
         return answer
-    other = _solve(flat, Convex(), guess, None, True)
+    other = _solve(flat, Convex(), guess, NO_START, True)
     if not other.status.solved or gains(flat, other.velocity, other.force):
         return answer
     return other._replace(status=Status.SOLVED_BY_FALLBACK)
 
 
 @np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array | None, search: bool) -> Answer:
-    force = np.zeros(len(flat.kind)) if start is None else start.copy()
+def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array, search: bool) -> Answer:
+    force = start.copy() if len(start) else np.zeros(len(flat.kind))
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
     islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=not search)
@@ -146,20 +151,27 @@ def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array | None, s
 @kernel
 def attempt(
     h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
-    guess: Array, lift: float, goal: float, rough: float, tally: Array, known: Ints,
+    guess: Array, start: Array, lift: float, goal: float, rough: float, tally: Array, known: Ints,
 ) -> tuple[bool, Array, Array]:  # fmt: skip
-    """(whether this is the answer, velocity, force): the usual step in one compiled call. rough, tally, known: as of
-    `solve_apart`; if this is not the answer it may be near one.
+    """(whether this is the answer, velocity, force): the usual step in one compiled call. start: forces near the
+    answer's, (m,), if there are some. rough, tally, known: as of `solve_apart`; if this is not the answer it may be
+    near one.
 
     Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
     """
     m, velocity = efc.type.size + extra.table.shape[0], np.empty(v0.size)
     force = np.zeros(m)
+    for i in range(start.size):
+        force[i] = start[i]
     mass_val = whole_mass(mass)
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
     near = _near(h, efc, touch, m, v0, shift, push, guess)
-    start, wave = guess, _trees(inertia) > FEW_TREES
+    wave = _trees(inertia) > FEW_TREES
+    if not wave and near.sum() > FEW_ROWS:
+        held = _near(h, efc, touch, m, v0, shift, np.zeros(v0.size), guess)
+        if 2 * held.sum() < near.sum():  # in a long step all would fall far, but for what they lie on
+            near = held
     rounds = WAVE if wave else WIDER
     if wave and near.sum() < m:
         _pass_on(h, efc, touch, shift, v0 + push, near)
@@ -168,7 +180,7 @@ def attempt(
             near[:] = 1  # to solve again would take longer
         flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
         some = _gathered(force, near)
-        good = solve_apart(flat, inertia, push, start, lift, goal, rough, some, velocity, tally, known)
+        good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally, known)
         r = 0
         for i in range(m):
             if near[i]:
@@ -176,7 +188,7 @@ def attempt(
                 r += 1
         if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
             if wave:
-                start = velocity.copy()
+                guess = velocity.copy()
                 _pass_on(h, efc, touch, shift, velocity, near)
             continue
         if good and gains(flat, velocity, some):

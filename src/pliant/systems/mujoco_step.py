@@ -19,6 +19,7 @@ from pliant.solution import Status
 from pliant.solvers.driver import is_sane, takes_quick
 from pliant.solvers.formulation import ROUGH, Formulation
 from pliant.solvers.quick import QUICK
+from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
@@ -69,6 +70,7 @@ class Stepper:
         self.ignored = say_ignored(model, compliance) if says else []
         self._materials, self._compliance = checked(materials), compliance
         self._twin = Twin(model)
+        self._aside = Aside(self._twin.model)
         self._behind = False
         self._single = {advance: single(stays=not advance) for advance in (True, False)}
         self._derive(model)
@@ -81,8 +83,8 @@ class Stepper:
         self._layers = Layers(model, self.laws.foundation)
         self._passive = Passive(model)
         self._bodies: Bodies = free_bodies(model)
-        self._swing = Swing(model, self._twin.model)
-        self._reach = Reach(model, self._twin.model, limits=not self.laws.by_reference)
+        self._swing = Swing(model, self._aside)
+        self._reach = Reach(model, self._aside, limits=not self.laws.by_reference)
         self._pattern = mass_pattern(model)
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
         self._still = np.zeros(model.nv)
@@ -127,7 +129,7 @@ class Stepper:
         check_finite(data)
         if self._fixed is not None:
             fixed = self._fixed
-            site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._twin.model, data))
+            site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._aside, data))
             if not data.maxuse_arena:  # how much a step takes, before it is taken where nothing may be missing
                 mujoco().mj_fwdPosition(self._twin.model, data)
             site.make_room(2 * max(data.nefc, data.ncon))
@@ -291,9 +293,7 @@ class Stepper:
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            # where the search has ended before, another start may lead further than its end
-            start = None if step.other is None else answer.force
-            answer = solve_flat(step.flat, solver, answer.velocity, start, search=failed < JAMMED)
+            answer = solve_flat(step.flat, solver, answer.velocity, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push

@@ -11,13 +11,13 @@ the average velocity of the step from the one at its end.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array, Ints
+from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_rows import Mass
 
@@ -25,6 +25,7 @@ LITTLE = 1e-5  # radians, or metres, of all joints together in a step: what move
 KICK = 0.02  # of the energy of motion, twice what a step may add
 TURN = 0.1  # radians of a short step
 MOST = 60  # short steps; what is faster than they can follow keeps its velocities
+PARTS, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 2.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0)  # of the classical Runge-Kutta
 FAITHFUL = 1.5  # times the energy, or less of it, within which they have followed
 
 
@@ -33,8 +34,8 @@ class Swing:
     of what hangs on a body, (nbody,); body of a velocity, (nv,); root of a body, (nbody,); gravity, (3,).
     taken: (nv,) the forces c that the last `follow` took out."""
 
-    def __init__(self, model: Any, twin: Any) -> None:
-        self._twin, self._own = twin, _of_trees(model)
+    def __init__(self, model: Any, aside: Aside) -> None:
+        self._twin, self._aside, self._own = aside.twin, aside, _of_trees(model)
         weightless = int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_GRAVITY
         self.arrays = (
             np.flatnonzero(self._own),
@@ -44,7 +45,6 @@ class Swing:
             np.zeros(3) if weightless else np.array(model.opt.gravity),
         )
         self.taken = np.zeros(model.nv)
-        self._aside: tuple[Any, Any] | None = None  # a model without weight, and its data
 
     def follow(self, data: Any, h: float, mass: Mass, push: Array, shift: Array) -> bool:
         """Add to push and shift, (nv,), where it is needed; False: it is not."""
@@ -58,7 +58,12 @@ class Swing:
             return False
         self.taken[:] = c
         push += c
-        end = self._flow(data, h)
+        gravity = self._twin.opt.gravity.copy()
+        try:
+            self._twin.opt.gravity[:] = 0.0
+            end = self._flow(data, h)
+        finally:
+            self._twin.opt.gravity[:] = gravity
         if end is not None:
             q, v = end
             gain, average = np.zeros(len(push)), np.zeros(len(push))
@@ -71,20 +76,23 @@ class Swing:
     @np.errstate(over="ignore", invalid="ignore")
     def _flow(self, data: Any, h: float) -> tuple[Array, Array] | None:
         """Where inertia alone leads within the step; None: it is too fast."""
-        model, aside = self._room(data)
+        model, aside = self._twin, self._aside.of(data)
         n = np.ceil(h * np.abs(data.cvel[:, :3]).max() / TURN)
         if not n <= MOST:
             return None
         q, v, dt = np.array(data.qpos), np.array(data.qvel), h / max(n, 1.0)
         for _ in range(int(max(n, 1.0))):
-            rates, slopes = [v], [_slope(model, aside, q, v)]
-            for part in (0.5, 0.5, 1.0):
+            rate, slope, rates, slopes = v, np.zeros(len(v)), np.zeros(len(v)), np.zeros(len(v))
+            for part, weight in zip(PARTS, WEIGHTS, strict=True):
                 there = q.copy()
-                mujoco().mj_integratePos(model, there, rates[-1], part * dt)
-                rates.append(v + part * dt * slopes[-1])
-                slopes.append(_slope(model, aside, there, rates[-1]))
-            mujoco().mj_integratePos(model, q, np.average(rates, axis=0, weights=(1, 2, 2, 1)), dt)
-            v = v + dt * np.average(slopes, axis=0, weights=(1, 2, 2, 1))
+                if part:
+                    mujoco().mj_integratePos(model, there, rate, part * dt)
+                rate = v + part * dt * slope
+                slope = _slope(model, aside, there, rate)
+                rates += weight * rate
+                slopes += weight * slope
+            mujoco().mj_integratePos(model, q, rates, dt)
+            v = v + dt * slopes
         if not np.isfinite(np.square(v)).all():
             return None
         _place(model, aside, q)
@@ -98,15 +106,6 @@ class Swing:
         momentum = np.zeros(len(v))
         mujoco().mj_mulM(model, data, momentum, v)
         return np.bincount(model.dof_treeid, v * momentum)[model.dof_treeid]
-
-    def _room(self, data: Any) -> tuple[Any, Any]:
-        if self._aside is None:
-            model = copy.copy(self._twin)
-            model.opt.gravity[:] = 0.0
-            self._aside = model, mujoco().MjData(model)
-        _, d = self._aside
-        d.mocap_pos[:], d.mocap_quat[:] = data.mocap_pos, data.mocap_quat
-        return self._aside
 
 
 def _place(model: Any, data: Any, q: Array) -> None:
