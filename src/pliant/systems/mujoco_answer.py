@@ -5,6 +5,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
+from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
@@ -90,10 +91,15 @@ def solve_at(
     if usual:
         bent = bent_pairs(table, h, spots.pair, head, found)
         if bent.size:
-            numbers(table, site.TALLY)[site.FOUND] = 0.0
-            usual, v, found = chase(
+            tally = numbers(table, site.TALLY)
+            before = tally.copy()
+            usual, followed = chase(
                 fixed, table, base, bent, spots.pair, head, f, efc, touch, extra, v, found, lift, goal
             )  # fmt: skip
+            if usual:
+                (v, found), tally[site.FOUND] = followed, 0.0
+            else:
+                copy(before, tally)  # of what was found before, which is handed on
     since = lap(numbers(table, site.TIMES), SOLVE, since)
     for j in range(v.size):
         velocity[j] = v[j]

@@ -5,6 +5,7 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, longs
 from pliant.inputs import Array, Ints
+from pliant.solvers.formulation import ROUGH
 from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
@@ -44,17 +45,21 @@ def bent_pairs(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, force:
 def chase(
     fixed: Fixed, table: Ints, base: int, contacts: Ints, pair: np.ndarray, head: np.ndarray, f: Array, efc: Efc,
     touch: Touch, extra: Extra, v: Array, force: Array, lift: float, goal: float,
-) -> tuple[bool, Array, Array]:  # fmt: skip
-    """(whether this is the answer, velocity, force), with gaps as the geoms close them. contacts: `bent_pairs`;
+) -> tuple[bool, tuple[Array, Array]]:  # fmt: skip
+    """Whether this is the answer; velocity and force, with gaps as the geoms close them. contacts: `bent_pairs`;
     v, force: the answer with gaps as they seem."""
     type = indices(table, site.GEOM_TYPE)
     for c in contacts:
         if type[pair[c, 0]] >= SDF or type[pair[c, 1]] >= SDF:
-            return False, v, force
+            return False, (v, force)
     copy(numbers(table, site.MOCAP_POS), numbers(table, site.MOCAP_POS_THERE))
     copy(numbers(table, site.MOCAP_QUAT), numbers(table, site.MOCAP_QUAT_THERE))
-    pos, late, qvel = efc.pos.copy(), contacts, numbers(table, site.QVEL)
-    way, seen = qvel, (v, force)
+    pos, late, qvel, shift = efc.pos.copy(), contacts, numbers(table, site.QVEL), numbers(table, site.SHIFT)
+    other = Efc(
+        efc.type, efc.id, efc.J, efc.rownnz, efc.rowadr, efc.colind, pos, efc.margin, efc.friction, efc.offset, efc.law
+    )
+    mass, tally, known = mass_at(table), numbers(table, site.TALLY), wholes(table, site.KNOWN)
+    way, seen, good = qvel, (v, force), True
     for again in range(2):
         missed, changed = late[:0], False
         for c in late:
@@ -63,21 +68,22 @@ def chase(
         for i in range(pos.size):
             changed = changed or pos[i] != efc.pos[i]
         if not changed:
-            return True, seen[0], seen[1]
+            return True, seen
         if again == 1 and missed.size == late.size:
             break
         good, v, force = attempt(
-            fixed.step, mass_at(table), qvel, f, numbers(table, site.SHIFT),
-            Efc(efc.type, efc.id, efc.J, efc.rownnz, efc.rowadr, efc.colind, pos, efc.margin, efc.friction, efc.offset,
-                efc.law),
-            touch, extra, v, force, lift, goal, 0.0, numbers(table, site.TALLY), wholes(table, site.KNOWN),
-        )  # fmt: skip
-        if not good:
-            return False, v, force
+            fixed.step, mass, qvel, f, shift, other, touch, extra, v, force, lift, goal, ROUGH, tally, known
+        )
+        if not good and not tally[0] <= ROUGH:
+            return False, seen
         if missed.size == 0:
             break
         late, way = missed, v
-    return True, v, force
+    if not good:
+        good, v, force = attempt(
+            fixed.step, mass, qvel, f, shift, other, touch, extra, v, force, lift, goal, 0.0, tally, known
+        )
+    return good, (v, force)
 
 
 @kernel

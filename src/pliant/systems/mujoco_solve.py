@@ -69,12 +69,12 @@ class Step:
         h, mass, v0, f, shift, efc, touch, extra = self.parts
         return Step(h, mass, v0, f, shift, efc._replace(pos=pos), touch, extra)
 
-    def solve(self, solver: Formulation, guess: Array, start: Array = NO_START) -> Answer:
+    def solve(self, solver: Formulation, guess: Array, start: Array = NO_START, rough: float = 0.0) -> Answer:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step. start:
-        forces near the answer's, (m,), if there are some."""
+        forces near the answer's, (m,), if there are some. rough: a residual above which a long search is worth it."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, start, solver.lift, goal, 0.0, tally, NONE_KNOWN)
+            good, velocity, force = attempt(*self.parts, guess, start, solver.lift, goal, rough, tally, NONE_KNOWN)
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))

@@ -36,7 +36,7 @@ from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
 from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
-from pliant.systems.mujoco_solve import Answer, Step, solve_flat
+from pliant.systems.mujoco_solve import NO_START, Answer, Step, solve_flat
 from pliant.systems.mujoco_sound import check_finite
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
@@ -293,7 +293,9 @@ class Stepper:
                 break
             step = self._look_again(model, data, step, answer.velocity)
         if not answer.status.solved:
-            answer = solve_flat(step.flat, solver, answer.velocity, search=failed < JAMMED)
+            # where the search has ended before, another start may lead further than its end
+            start = answer.force if step.followed else NO_START
+            answer = solve_flat(step.flat, solver, answer.velocity, start, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push
