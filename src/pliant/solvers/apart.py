@@ -36,9 +36,9 @@ def solve_apart(
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
     velocity_island, row_island, count = find_islands(flat)
     v_ptr, velocities = members(velocity_island, count)
-    r_ptr, rows = members(row_island, count)
     if count == 1 and 2 * velocities.size > velocity.size:
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+    r_ptr, rows = members(row_island, count)
     local, some, good = np.empty(velocity.size, np.int64), np.zeros(3), True
     for k in range(count):
         v, r = velocities[v_ptr[k] : v_ptr[k + 1]], rows[r_ptr[k] : r_ptr[k + 1]]
