@@ -14,6 +14,9 @@ from pliant.solvers.quick import FEW_ROWS, MOST, quick
 from pliant.solvers.whiten import Inertia, factor_inertia
 
 
+SHORT = 5  # rows of a column, up to which it is one of few rows as any other
+
+
 @kernel
 def solve_apart(
     flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
@@ -70,7 +73,7 @@ def _solve_one(
 ) -> bool:  # fmt: skip
     """`solve_apart`, of one island."""
     iterations = factorizations = 0.0
-    if force.size <= MOST:
+    if force.size <= MOST and not (force.size > SHORT and is_loose(inertia.parent, force.size)):
         if quick(flat, inertia, push, guess, lift, goal, force, velocity, tally):
             return True
         if force.size <= FEW_ROWS or tally[0] < goal:
@@ -80,6 +83,15 @@ def _solve_one(
     tally[1] += iterations
     tally[2] += factorizations
     return good
+
+
+@kernel
+def is_loose(parent: Ints, rows: int) -> bool:
+    """Whether M couples velocities in as many groups as there are rows: bodies with few contacts each, as in a column."""
+    roots = 0
+    for up in parent:
+        roots += up < 0
+    return roots >= rows
 
 
 @kernel

@@ -50,6 +50,7 @@ BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OW
 )
 
 FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
+PER_GEOM, MANY = 6, 3000  # rows that there is room for at first: of as many geoms falling onto each other; at most
 WORKED: Final = 7  # vectors of velocities to work with, after one of positions
 REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
@@ -109,7 +110,7 @@ class Site:
         self._kept, self._velocity, self._tally = (aside, *stepper, *last), velocity, tally
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
-        self.make_room(64)
+        self.make_room(max(64, min(PER_GEOM * model.ngeom, MANY)))
 
     def make_room(self, size: int) -> None:
         """For so many rows, and so many contacts, at least."""
