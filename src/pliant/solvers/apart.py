@@ -13,7 +13,6 @@ from pliant.solvers.large import large
 from pliant.solvers.quick import FEW_ROWS, MOST, quick
 from pliant.solvers.whiten import Inertia, factor_inertia
 
-
 SHORT = 5  # rows of a column, up to which it is one of few rows as any other
 
 
@@ -87,7 +86,7 @@ def _solve_one(
 
 @kernel
 def is_loose(parent: Ints, rows: int) -> bool:
-    """Whether M couples velocities in as many groups as there are rows: bodies with few contacts each, as in a column."""
+    """Whether M couples velocities in as many groups as there are rows, as of a column: few contacts to a body."""
     roots = 0
     for up in parent:
         roots += up < 0

@@ -18,14 +18,16 @@ from pliant.solvers.island import (
     INSIDE,
     ITERATIONS,
     LINEAR,
+    PLAIN,
     POLISHED,
     RESIDUAL,
     TOLERANCE,
+    TWOFOLD,
     Island,
     cancellation,
     clear,
+    conclude,
     copy,
-    finish,
     make_island,
     settle,
 )
@@ -33,7 +35,7 @@ from pliant.solvers.known import known_pattern, known_program, no_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import GAINING, MOST, NEARLY
+from pliant.solvers.quick import GAINING, MOST, NEARLY, enough_of
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.search import EACH, search
 from pliant.solvers.stages import LEAST, line_search
@@ -80,7 +82,8 @@ def large(
         search(island, start, force)
         if done[RESIDUAL] < NEARLY:
             _newton(island, EACH, force)
-    finish(island, force)
+    plain = by_forces and enough_of(rows, island.motion.per_row[0], island.motion.best) > POLISHED
+    conclude(rows, inertia, island.motion, lift, PLAIN if plain else TWOFOLD, force)
     copy(island.motion.v, velocity)
     tally[0], tally[1], tally[2] = done[RESIDUAL], done[ITERATIONS] + done[INSIDE], done[FACTORIZATIONS]
     return bool(done[RESIDUAL] < goal) and cancellation(rows, force, island.motion.x, island.motion.v) < CANCELLATION

@@ -160,7 +160,7 @@ def _newton(
                 tally[RESIDUAL] = residual
                 copy(force, motion.best)
             stalls = last < tally[TOLERANCE] and residual > GAINING * last
-            if stalls or (not residual > SHARP and not residual > _enough(rows, free, force)):
+            if stalls or (not residual > SHARP and not residual > enough_of(rows, free, force)):
                 return True
             if gap > worst and worst <= SHARP * scale:  # else slow slips turn on and on, for nothing
                 clear(pieces.k)
@@ -190,7 +190,7 @@ def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: Syst
     and h A lambda has lost the digits that move it."""
     p, df, before, nothing = motion.per_row[1], motion.per_row[4], motion.per_row[6], motion.per_row[7]
     tally = motion.tally
-    enough = _enough(rows, motion.per_row[0], motion.best)
+    enough = enough_of(rows, motion.per_row[0], motion.best)
     conclude(rows, inertia, motion, lift, PLAIN if enough > POLISHED else TWOFOLD, force)
     clear(nothing)
     for _ in range(POLISHES):
@@ -212,7 +212,7 @@ def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: Syst
 
 
 @kernel
-def _enough(rows: Rows, free: Array, force: Array) -> float:
+def enough_of(rows: Rows, free: Array, force: Array) -> float:
     """The residual that needs no further digits: where forces could throw a light body, the last ones count."""
     light = 0.0
     for i in range(force.size):

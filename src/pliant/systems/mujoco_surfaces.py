@@ -77,6 +77,10 @@ def material_law(geoms: Surfaces, a: int, b: int, spot: Array, frame: Array, law
     if not (np.isnan(one[GIVEN]) or np.isnan(two[GIVEN])):
         law[STIFFNESS] = punch_stiffness(1.0 / total, min(one[GIVEN], two[GIVEN]))
         return
+    if geoms.type[a] in (PLANE, SPHERE) and geoms.type[b] == SPHERE:  # MuJoCo sorts them
+        round = 1.0 / geoms.size[b, 0] + (1.0 / geoms.size[a, 0] if geoms.type[a] == SPHERE else 0.0)
+        law[STIFFNESS], law[EXPONENT] = hertz_stiffness(1.0 / total, round, round), HERTZ
+        return
     x, y, z = _curvature(geoms, a, spot, frame)
     u, v, w = _curvature(geoms, b, spot, frame)
     mean, half = 0.5 * (x + u + z + w), np.sqrt((0.5 * (x + u - z - w)) ** 2 + (y + v) ** 2)
