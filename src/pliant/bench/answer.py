@@ -64,8 +64,10 @@ def measure(name: str, scene: Scene, quick: bool, progress: Progress) -> Results
     for family, peer in {engine.family: engine.reference for engine in field}.items():
         progress(f"answer: {name}: the reference of {family}")
         try:
-            poses[family] = _final(Entrant(peer, scene.model(tiny), _count(tiny), patience=LONG, each=100))
-            coarse = _final(Entrant(peer, scene.model(2 * tiny), _count(2 * tiny), patience=LONG, each=100))
+            poses[family], coarse = (
+                _final(Entrant(peer, scene.model(h), _count(h), patience=LONG, each=100, start=scene.start))
+                for h in (tiny, 2.0 * tiny)
+            )
         except PliantError as error:
             missing[family] = str(error)
             continue
@@ -106,7 +108,10 @@ def wrong_by(scene: Scene, pose: Pose, reference: Pose) -> tuple[float, float]:
 
 def _race(field: list[Engine], scene: Scene, h: float, poses: dict[str, Pose]) -> list[Results]:
     xml = scene.model(h)
-    entrants = {engine.peer.name: Entrant(engine.peer, xml, _count(h), patience=PATIENCE, each=10) for engine in field}
+    entrants = {
+        engine.peer.name: Entrant(engine.peer, xml, _count(h), patience=PATIENCE, each=10, start=scene.start)
+        for engine in field
+    }
     timings = race({name: entrant.lap for name, entrant in entrants.items()}, ROUNDS, seconds=ENOUGH)
     return [
         {"engine": engine.peer.name, "family": engine.family, "step": h}

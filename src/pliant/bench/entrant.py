@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
@@ -24,8 +24,18 @@ class Entrant:
     runner: of the last lap, and reached: its steps.
     """
 
-    def __init__(self, peer: Peer, xml: str, steps: int, *, patience: float, each: int) -> None:
-        self.peer, self._xml, self.steps = peer, xml, steps
+    def __init__(
+        self,
+        peer: Peer,
+        xml: str,
+        steps: int,
+        *,
+        patience: float,
+        each: int,
+        start: Callable[[Any], None] | None = None,
+    ) -> None:
+        """start: puts a runner into the state that laps begin with; None: that of the model."""
+        self.peer, self._xml, self.steps, self._start = peer, xml, steps, start
         self._patience, self._each = patience, each
         self.runner: Runner
         self.reached = 0
@@ -38,6 +48,8 @@ class Entrant:
     def lap(self) -> float:
         """Seconds per step. The first one is not timed: it finds out what there is, and sets up."""
         self.runner, self.reached = self.peer.start(self._xml), 1
+        if self._start is not None:
+            self._start(self.runner)
         self.runner.step(1)
         begin, late = clock.seconds(), perf_counter() + self._patience
         while self.reached < self.steps:

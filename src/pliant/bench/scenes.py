@@ -104,14 +104,16 @@ def _walkers() -> dict[str, Maker]:
     return {name: lambda name=name: read_spec(walker(name)) for name in WALKERS}  # type: ignore[misc]
 
 
+def quadruped() -> Any:
+    """The mujoco.MjSpec of dm_control's."""
+    from dm_control.suite import common, quadruped
+
+    parts = {name.removeprefix("./"): text for name, text in common.ASSETS.items()}
+    return mujoco().MjSpec.from_string(quadruped.make_model(floor_size=10), include=parts)
+
+
 def _quadruped() -> dict[str, Maker]:
-    def make() -> Any:
-        from dm_control.suite import common, quadruped
-
-        parts = {name.removeprefix("./"): text for name, text in common.ASSETS.items()}
-        return mujoco().MjSpec.from_string(quadruped.make_model(floor_size=10), include=parts)
-
-    return {QUADRUPED: make}
+    return {QUADRUPED: quadruped}
 
 
 def _urdf() -> dict[str, Maker]:

@@ -30,7 +30,12 @@ SETTLE, LIMP, STEPS, ROUNDS, FEW = 500, 1500, 200, 15, 3  # LIMP: to settle, of 
 ENOUGH: Final = 30.0  # [s] after which no round of a robot begins
 PUSH: Final = 0.4  # the largest control
 STIFFNESS: Final = 1e8  # [N/m] of our default, for MuJoCo's discrete
-GOALS: Final = {"MuJoCo, default": 1.5, "MuJoCo, default, rollout": 1.0}
+GOALS: Final = {
+    "MuJoCo, default": 1.5,
+    "MuJoCo, elliptic": 1.5,
+    "MuJoCo, default, rollout": 1.0,
+    "MuJoCo, elliptic, rollout": 1.0,
+}
 BLOCK_GOALS: Final = {"MuJoCo, default": 4.0, "MuJoCo, default, rollout": 1.5}
 BLOCK, HARD_BLOCK = "block on four feet", "block on four feet, E* = 1e11 Pa"  # at rest on a slope
 FRICTION, STEP = 0.375, 0.01  # of the block; [s]
@@ -68,13 +73,18 @@ def _hard_block(rounds: int, measured: Measured) -> None:
 
 
 def _field(maker: Maker) -> dict[str, Stepped]:
-    """Ours and MuJoCo's on the same robot, as `mujoco_settings` say; all with Newton's method."""
+    """Ours and MuJoCo's on the same robot, as `mujoco_settings` say, and with cones like ours; by Newton's method."""
 
     def change(setting: Setting, spec: Any) -> None:
         spec.option.solver, spec.option.iterations = mujoco().mjtSolver.mjSOL_NEWTON, 100
         setting.change(spec)
 
+    def elliptic(spec: Any) -> None:
+        settings[0].change(spec)
+        spec.option.cone = mujoco().mjtCone.mjCONE_ELLIPTIC
+
     settings = mujoco_settings(STIFFNESS)
+    settings.insert(1, Setting("MuJoCo, elliptic", "the same with true cones", elliptic))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what MuJoCo thinks of the files of others
         spec = maker()

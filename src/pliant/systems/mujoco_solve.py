@@ -161,8 +161,6 @@ def attempt(
     """
     m, velocity = efc.type.size + extra.table.shape[0], np.empty(v0.size)
     force = np.zeros(m)
-    for i in range(start.size):
-        force[i] = start[i]
     mass_val = whole_mass(mass)
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
@@ -172,6 +170,8 @@ def attempt(
         held = _near(h, efc, touch, m, v0, shift, np.zeros(v0.size), guess)
         if 2 * held.sum() < near.sum():  # in a long step all would fall far, but for what they lie on
             near = held
+    for i in range(start.size):
+        force[i] = start[i] if near[i] else 0.0
     rounds = WAVE if wave else WIDER
     if wave and near.sum() < m:
         _pass_on(h, efc, touch, shift, v0 + push, near)
