@@ -86,8 +86,8 @@ def _solve_one(
 
 @kernel
 def is_loose(parent: Ints, rows: int) -> bool:
-    """Whether bodies have few contacts each: M couples five groups of velocities or more to three rows, as of a column of
-    spheres."""
+    """Whether bodies have few contacts each, as in a column of spheres: M couples five groups of velocities or more to
+    three rows."""
     roots = 0
     for up in parent:
         roots += up < 0
