@@ -16,8 +16,6 @@ from pliant.systems.mujoco_rows import Efc, Extra, Touch
 from pliant.systems.mujoco_site import Fixed, indices, mass_at, numbers, tree_at, vectors, wholes
 from pliant.systems.mujoco_solve import attempt
 
-SDF = 8  # mjGEOM_SDF: distances of these are a plugin's
-
 
 @kernel
 def bent_pairs(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, force: Array) -> Ints:
@@ -48,10 +46,6 @@ def chase(
 ) -> tuple[bool, tuple[Array, Array]]:  # fmt: skip
     """Whether this is the answer; velocity and force, with gaps as the geoms close them. contacts: `bent_pairs`;
     v, force: the answer with gaps as they seem."""
-    type = indices(table, site.GEOM_TYPE)
-    for c in contacts:
-        if type[pair[c, 0]] >= SDF or type[pair[c, 1]] >= SDF:
-            return False, (v, force)
     copy(numbers(table, site.MOCAP_POS), numbers(table, site.MOCAP_POS_THERE))
     copy(numbers(table, site.MOCAP_QUAT), numbers(table, site.MOCAP_QUAT_THERE))
     pos, late, qvel, shift = efc.pos.copy(), contacts, numbers(table, site.QVEL), numbers(table, site.SHIFT)
