@@ -22,6 +22,7 @@ LATER = (
     "solvers/test_apart",
     "solvers/test_blocks",
     "solvers/test_broad",
+    "solvers/test_cache",
     "studies",
     "systems",
     "test_doctor",
