@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -37,10 +38,12 @@ class Scene(NamedTuple):
 
 def robot(name: str, step: float) -> str:
     """One of Gymnasium's or dm_control's, by Newton's method."""
-    spec = quadruped() if name == QUADRUPED else read_spec(walker(name))
-    spec.option.timestep = step
-    spec.option.solver, spec.option.iterations = mujoco().mjtSolver.mjSOL_NEWTON, 100
-    return str(spec.to_xml())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what MuJoCo thinks of the files of others
+        spec = quadruped() if name == QUADRUPED else read_spec(walker(name))
+        spec.option.timestep = step
+        spec.option.solver, spec.option.iterations = mujoco().mjtSolver.mjSOL_NEWTON, 100
+        return str(spec.to_xml())
 
 
 @functools.cache

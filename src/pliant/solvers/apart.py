@@ -13,8 +13,6 @@ from pliant.solvers.large import large
 from pliant.solvers.quick import FEW_ROWS, MOST, quick
 from pliant.solvers.whiten import Inertia, factor_inertia
 
-SHORT = 5  # rows of a column, up to which it is one of few rows as any other
-
 
 @kernel
 def solve_apart(
@@ -72,7 +70,7 @@ def _solve_one(
 ) -> bool:  # fmt: skip
     """`solve_apart`, of one island."""
     iterations = factorizations = 0.0
-    if force.size <= MOST and not (force.size > SHORT and is_loose(inertia.parent, force.size)):
+    if force.size <= MOST and not (force.size > FEW_ROWS and is_loose(inertia.parent, force.size)):
         if quick(flat, inertia, push, guess, lift, goal, force, velocity, tally):
             return True
         if force.size <= FEW_ROWS or tally[0] < goal:
