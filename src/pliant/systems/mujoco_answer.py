@@ -87,7 +87,7 @@ def solve_at(
     )  # fmt: skip
     if first:
         numbers(table, site.TALLY)[site.FOUND] = 1.0 if good else -1.0
-    usual = good and _usual(table, h, spots.pair, head, v, found)
+    usual = good and _is_sane(v) and _usual(table, h, spots.pair, head, v, found)
     if usual:
         bent = bent_pairs(table, h, spots.pair, head, found)
         if bent.size:
