@@ -43,6 +43,7 @@ def swing(duration: float, *, explicit: bool) -> np.ndarray:
     return np.array([sum(system.energy(0.0, q, v).values()) for q, v in zip(run.q, run.v, strict=True)])
 
 
+@pytest.mark.slow
 def test_a_spatial_pendulum_gains_energy_by_the_plain_torque_only():
     ours, explicit = swing(3.0, explicit=False), swing(3.0, explicit=True)
     assert explicit[-1] > 1.1 * explicit[0]

@@ -10,7 +10,7 @@ import pliant
 from benchmarks.scenes.piles import SHAPES, Pile
 from benchmarks.scenes.stepping import cone_excess, steps
 
-FRICTIONS = pytest.mark.parametrize("friction", [0.3, 1.0])
+FRICTIONS = pytest.mark.parametrize("friction", [pytest.param(0.3, marks=pytest.mark.slow), 1.0])
 BODIES = pytest.mark.parametrize("shape", SHAPES)
 
 

@@ -44,6 +44,7 @@ def test_the_others_keep_it_to_second_order(drift):
     assert 3.5 < far / near < 4.5 and near < 1e-3
 
 
+@pytest.mark.slow
 def test_lookahead_holds_the_energy_of_a_spinning_pendulum():
     found, system = run("lookahead", 0.03, 30.0, spin=20.0)
     kept = energies(found, system)[2:]

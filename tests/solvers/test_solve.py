@@ -279,6 +279,7 @@ def test_the_stretch_of_soft_tangents_over_two_steps():
     assert s1 == pytest.approx((mu * load + B / h * s) / (K + B / h), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_many_rows_are_worth_a_long_search():
     """120 to 196 rows, whose answers only later ways lead to: a brief search finds none of them. On such problems the
     last digit decides which way leads there, and one in some hundred is not found."""
