@@ -183,6 +183,7 @@ def test_the_reference_again():
     np.testing.assert_allclose(again["pose"], final_pose(row), rtol=0.0, atol=1e-7 * row.indentation)
 
 
+@pytest.mark.slow
 def test_quick_results_are_json_and_drawn(monkeypatch):
     monkeypatch.setattr(foundation, "ROWS", ROWS[:4])
     monkeypatch.setattr(foundation, "TIMED", (0.01,))
