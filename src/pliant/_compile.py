@@ -9,6 +9,7 @@ Kernels that hold ctypes pointers are refused: an address means nothing in the n
 """
 
 import ctypes
+import dis
 import functools
 import inspect
 import logging
@@ -31,7 +32,8 @@ _log = logging.getLogger(__name__)
 _kernels: list[Any] = []
 # Lines of a kernel up to which LLVM copies it into its callers: to hand over arrays, of seven words each, takes longer.
 SMALL = 25
-_MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape"}
+_MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape", "append"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _POINTERS = (
     ctypes._CFuncPtr,  # type: ignore[attr-defined]
     ctypes._Pointer,
@@ -94,10 +96,10 @@ def is_lean(function: Callable[..., Any]) -> bool:
 
 
 def _only_borrows(function: Callable[..., Any]) -> bool:
-    names = function.__code__.co_names
-    called = {name: function.__globals__[name] for name in names if name in function.__globals__}
-    if function.__closure__ or any(name in _MAKERS and name not in called for name in names):
+    steps = list(dis.get_instructions(function))
+    if function.__closure__ or any(step.opname in _ATTRIBUTES and step.argval in _MAKERS for step in steps):
         return False
+    called = {step.argval: function.__globals__.get(step.argval) for step in steps if step.opname == "LOAD_GLOBAL"}
     kernels = [made for made in called.values() if hasattr(made, "py_func")]
     inlined = [made for made in kernels if made.targetoptions.get("inline") == "always"]
     return all(_only_borrows(made.py_func) for made in inlined) and all(

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems import mujoco_direct, mujoco_follow, mujoco_layout, mujoco_native, mujoco_roll, mujoco_step
+from pliant.systems import (
+    mujoco_answer,
+    mujoco_direct,
+    mujoco_follow,
+    mujoco_layout,
+    mujoco_native,
+    mujoco_roll,
+    mujoco_step,
+)
 from tests.support.models import ZOO, body, build, hinge, slider, start
 from tests.systems.test_mujoco_fields import LAYOUTS, names
 
@@ -70,7 +78,7 @@ def run(model: Any, steps: int) -> Any:
 
 
 def through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mujoco_step.Stepper, "go_directly", lambda *_, **__: mujoco_direct.OTHERWISE)
+    monkeypatch.setattr(mujoco_step.Stepper, "go_directly", lambda *_, **__: mujoco_answer.OTHERWISE)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -32,8 +32,17 @@ def solve_apart(
         tally[k] = 0.0
     if force.size == 0:
         return True
-    if is_one_tree(inertia.parent, flat.jac_ptr):
+    if is_one_tree(inertia.parent, flat.jac_ptr, flat.block_ptr):
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+    return _solve_islands(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+
+
+@kernel
+def _solve_islands(
+    flat: Flat, inertia: Inertia, push: Array, guess: Array, lift: float, goal: float, rough: float,
+    force: Array, velocity: Array, tally: Array, known: Ints,
+) -> bool:  # fmt: skip
+    """`solve_apart`, of several trees. A kernel of its own: it makes arrays, which one tree does not need."""
     velocity_island, row_island, count = find_islands(flat)
     v_ptr, velocities = members(velocity_island, count)
     if count == 1 and 2 * velocities.size > velocity.size:
@@ -93,13 +102,14 @@ def is_loose(parent: Ints, rows: int) -> bool:
 
 
 @kernel
-def is_one_tree(parent: Ints, jac_ptr: Ints) -> bool:
-    """Whether M alone couples all velocities, and every row has some."""
+def is_one_tree(parent: Ints, jac_ptr: Ints, block_ptr: Ints) -> bool:
+    """Whether M alone couples all velocities, and every block of rows has some. A row may have none, as that across the
+    plane in which a planar robot moves."""
     roots = 0
     for up in parent:
         if up < 0:
             roots += 1
-    for i in range(jac_ptr.size - 1):
-        if jac_ptr[i] == jac_ptr[i + 1]:
+    for b in range(block_ptr.size - 1):
+        if jac_ptr[block_ptr[b]] == jac_ptr[block_ptr[b + 1]]:
             return False
     return roots == 1

@@ -13,6 +13,8 @@ from pliant._compile import kernel
 from pliant.inputs import Array, Ints
 from pliant.solvers.compensated import add_product, two_product
 
+GAINED = 4  # vectors of velocities to work with, of `find_gain`
+
 
 class Inertia(NamedTuple):
     """L in compressed columns, indices counted from the last velocity: j stands for velocity nv - 1 - j.
@@ -82,6 +84,32 @@ def _factor_tree(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
             for t in range(hi - e):
                 val[other + t] -= l * val[e + t]
     return Inertia(ptr, idx, val, parent, mass_ptr, mass_idx, mass_val)
+
+
+@kernel
+def factor_again(inertia: Inertia, source: Ints) -> None:
+    """L L' = M on a pattern that is known; val is overwritten. source: where an entry of L is in mass_val, -1: nowhere.
+
+    What column j gives to another is at the end of that one's pattern, without gaps where M is that of a tree.
+    """
+    ptr, idx, val = inertia.ptr, inertia.idx, inertia.val
+    for e in range(val.size):
+        val[e] = inertia.mass_val[source[e]] if source[e] >= 0 else 0.0
+    for j in range(ptr.size - 1):
+        lo, hi = np.uint64(ptr[j]), np.uint64(ptr[j + 1])  # without sign: see mobility.py
+        val[lo] = np.sqrt(val[lo])
+        for e in range(lo + np.uint64(1), hi):
+            val[e] /= val[lo]
+        for e in range(lo + np.uint64(1), hi):
+            other, l = np.uint64(ptr[idx[e]]), val[e]
+            if idx[other + (hi - e) - np.uint64(1)] == idx[hi - np.uint64(1)]:
+                for t in range(hi - e):
+                    val[other + t] -= l * val[e + t]
+            else:
+                for t in range(e, hi):
+                    while idx[other] != idx[t]:
+                        other += np.uint64(1)
+                    val[other] -= l * val[t]
 
 
 @kernel
@@ -267,29 +295,39 @@ def from_force(inertia: Inertia, f: Array, x: Array) -> None:
 @kernel
 def free_gain(inertia: Inertia, step: float, force: Array) -> Array:
     """h inv(M) f, accurate also where M is ill-conditioned: h f, rounded, would be too coarse."""
-    nv = force.size
-    work = np.empty((2, nv))
+    gain = np.empty(force.size)
+    find_gain(inertia, step, force, np.empty((GAINED, force.size)), gain)
+    return gain
+
+
+@kernel
+def find_gain(inertia: Inertia, step: float, force: Array, work: Array, gain: Array) -> None:
+    """The same, filled in. work: (GAINED, nv)."""
     impulse, tail = work[0], work[1]
-    for j in range(nv):
+    for j in range(force.size):
         impulse[j], tail[j] = two_product(step, force[j])
-    return velocity_gain(inertia, impulse, tail)
+    _refine_gain(inertia, impulse, tail, work[2], work[3], gain)
 
 
 @kernel
 def velocity_gain(inertia: Inertia, impulse: Array, tail: Array) -> Array:
     """inv(M) (impulse + tail), refined once, the residual in twofold precision."""
-    nv, v = impulse.size, np.empty(impulse.size)
-    work = np.empty((2, nv))
-    x, miss = work[0], work[1]
+    v, work = np.empty(impulse.size), np.empty((2, impulse.size))
+    _refine_gain(inertia, impulse, tail, work[0], work[1], v)
+    return v
+
+
+@kernel
+def _refine_gain(inertia: Inertia, impulse: Array, tail: Array, x: Array, miss: Array, v: Array) -> None:
+    """The same, filled into v. x, miss: to work with."""
     from_force(inertia, impulse, x)
     to_velocity(inertia, x, v)
-    for j in range(nv):
+    for j in range(v.size):
         hi, lo = impulse[j], tail[j]
         for e in range(inertia.mass_ptr[j], inertia.mass_ptr[j + 1]):
             hi, lo = add_product(hi, lo, -inertia.mass_val[e], v[inertia.mass_idx[e]])
         miss[j] = hi + lo
     from_force(inertia, miss, x)
     to_velocity(inertia, x, miss)
-    for j in range(nv):
+    for j in range(v.size):
         v[j] += miss[j]
-    return v

@@ -3,13 +3,13 @@
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs
+from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_flat import Touch
 from pliant.systems.mujoco_reach import outruns, widen, widen_limits
-from pliant.systems.mujoco_rows import Touch
 from pliant.systems.mujoco_site import Fixed, limits_at, numbers, tree_at, vectors, wholes
 from pliant.systems.mujoco_surfaces import Spots
 
@@ -18,7 +18,7 @@ from pliant.systems.mujoco_surfaces import Spots
 def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
     """Gaps and margins that cover the way of the step at the speeds of its start, or again, also at those found."""
     qvel, speed, v = numbers(table, site.QVEL), numbers(table, site.SPEED), numbers(table, site.VELOCITY)
-    faster = np.empty(v.size)
+    faster = numbers(table, site.AVERAGE)  # to work with
     for j in range(v.size):
         faster[j] = max(abs(qvel[j]), abs(v[j])) if again else qvel[j]
     if not again:
@@ -42,6 +42,7 @@ def look_ahead(fixed: Fixed, table: Ints, again: bool) -> None:
         numbers(table, site.PAIR_GAP),
         numbers(table, site.BODY_MARGIN),
         numbers(table, site.WAY),
+        vectors(table, site.BODY_RATE, 6),
     )
     widen_limits(
         fixed.step, limits_at(table), faster, numbers(table, site.USER_JOINT), numbers(table, site.JOINT_MARGIN)
@@ -73,34 +74,50 @@ def goes_further(table: Ints, h: float, v: Array) -> bool:
         numbers(table, site.MOVING),
         numbers(table, site.WAY),
         numbers(table, site.JOINT_MARGIN),
+        vectors(table, site.BODY_RATE, 6),
+        numbers(table, site.GEOM_RATE),
     )
 
 
+@kernel(inline=True)
+def touching(base: int, where: Ints, desk: int) -> Touch:
+    """What contacts add, in the memory at desk, TOUCH_WORDS to a contact."""
+    n = ints(base + where[layout.NCON], 1)[0]
+    friction, adhesion = folded(floats(desk + 8 * n, 5 * n), n, 5), floats(desk + 48 * n, n)
+    _touch(base, where, ints(desk, n), friction, adhesion)
+    return Touch(ints(desk, n), friction, adhesion)
+
+
 @kernel
-def touching(base: int, where: Ints) -> Touch:
-    """What contacts add."""
-    n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
-    touch = Touch(np.empty(n, np.int32), np.empty((n, 5)), np.empty(n))
-    for c in range(n):
+def _touch(base: int, where: Ints, dim: np.ndarray, friction: Array, adhesion: Array) -> None:
+    contact = longs(base + where[layout.CONTACTS], 1)[0]
+    for c in range(dim.size):
         at = contact + c * where[layout.SIZE]
-        touch.dim[c] = ints(at + where[layout.DIM], 1)[0]
-        touch.adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
+        dim[c] = ints(at + where[layout.DIM], 1)[0]
+        adhesion[c] = floats(at + where[layout.ADHESION], 1)[0]
         mu = floats(at + where[layout.FRICTION], 5)
         for k in range(5):
-            touch.friction[c, k] = mu[k]
-    return touch
+            friction[c, k] = mu[k]
+
+
+@kernel(inline=True)
+def spots_at(base: int, where: Ints, shaped: bool, desk: int) -> tuple[Spots, np.ndarray]:
+    """Where contacts are, and their first rows, (ncon,), in the memory at desk, SPOT_WORDS to a contact. shaped: also
+    points and frames, which only some laws need."""
+    n = ints(base + where[layout.NCON], 1)[0]
+    pair, head = folded(ints(desk, 2 * n), n, 2), ints(desk + 8 * n, n)
+    pos, frame = folded(floats(desk + 16 * n, 3 * n), n, 3), folded(floats(desk + 40 * n, 9 * n), n, 9)
+    _spot(base, where, shaped, pair, head, pos, frame)
+    return Spots(pair, pos, frame), head
 
 
 @kernel
-def spots_at(base: int, where: Ints, shaped: bool) -> tuple[Spots, np.ndarray]:
-    """Where contacts are, and their first rows, (ncon,). shaped: also points and frames, which only some laws need."""
-    n, contact = ints(base + where[layout.NCON], 1)[0], longs(base + where[layout.CONTACTS], 1)[0]
-    spots, head = Spots(np.empty((n, 2), np.int32), np.empty((n, 3)), np.empty((n, 9))), np.empty(n, np.int32)
-    for c in range(n):
+def _spot(base: int, where: Ints, shaped: bool, pair: np.ndarray, head: np.ndarray, pos: Array, frame: Array) -> None:
+    contact = longs(base + where[layout.CONTACTS], 1)[0]
+    for c in range(head.size):
         at = contact + c * where[layout.SIZE]
         geom, head[c] = ints(at + where[layout.GEOM], 2), ints(at + where[layout.HEAD], 1)[0]
-        spots.pair[c, 0], spots.pair[c, 1] = geom[0], geom[1]
+        pair[c, 0], pair[c, 1] = geom[0], geom[1]
         if shaped:
-            copy(floats(at + where[layout.PLACE], 3), spots.pos[c])
-            copy(floats(at + where[layout.FRAME], 9), spots.frame[c])
-    return spots, head
+            copy(floats(at + where[layout.PLACE], 3), pos[c])
+            copy(floats(at + where[layout.FRAME], 9), frame[c])

@@ -9,11 +9,12 @@ from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
+from pliant.systems.mujoco_attempt import attempt
 from pliant.systems.mujoco_chase import bent_pairs, chase
+from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Efc, Extra, row_rates
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
-from pliant.systems.mujoco_rows import EXTRA_COLUMNS, Efc, Extra, row_rates
 from pliant.systems.mujoco_servos import servos_at
 from pliant.systems.mujoco_site import (
     Fixed,
@@ -26,13 +27,13 @@ from pliant.systems.mujoco_site import (
     vectors,
     wholes,
 )
-from pliant.systems.mujoco_solve import attempt
 from pliant.systems.mujoco_spin import spin
 from pliant.systems.mujoco_stats import ASSEMBLY, CLOCKED, SOLVE
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST, Spots, Surfaces, has_shapes
 
-# What `solve_at` returns: no answer; one; one, and bodies turn; one with which the step goes further than is covered.
-UNUSUAL, SOLVED, TURNED, OUTRUN = range(1, 5)
+# What `solve_at` returns: it is not for this step; no answer; one; one, and bodies turn; one with which the step goes
+# further than is covered.
+OTHERWISE, UNUSUAL, SOLVED, TURNED, OUTRUN = range(5)
 
 
 @kernel
@@ -55,58 +56,68 @@ def solve_at(
 
     since: when the last lap was; that of this one is returned as well.
     """
-    h, where, implicit = fixed.step, fixed.where, fixed.implicit
-    velocity, force, f = (
-        numbers(table, site.VELOCITY),
-        numbers(table, site.OLD_FORCE),
-        numbers(table, site.SMOOTH).copy(),
-    )
-    qvel, warm, K = numbers(table, site.QVEL), numbers(table, site.WARM), numbers(table, site.STIFFNESS)
-    push, shift = numbers(table, site.PUSH), numbers(table, site.SHIFT)
-    swing_push, swing_shift = numbers(table, site.SWING_PUSH), numbers(table, site.SWING_SHIFT)
-    guess = np.empty(qvel.size)
-    for j in range(qvel.size):
-        push[j], shift[j], guess[j] = swing_push[j], swing_shift[j], qvel[j] + h * warm[j]
-        if implicit:
-            f[j] -= h * K[j] * qvel[j]
-    turns = spin(h, bodies_at(table), vectors(table, site.XMAT, 9), qvel, push, shift) or swung
-    if turns:
-        for j in range(qvel.size):
-            f[j] += push[j]
+    h, where = fixed.step, fixed.where
+    m, contacts = ints(base + where[layout.NEFC], 1)[0], ints(base + where[layout.NCON], 1)[0]
+    entries = _entries(base, where, m) if fixed.sparse else 0
+    if entries > table[site.JACOBIAN_ROOM]:
+        return OTHERWISE, since
+    qvel, shift, outputs = numbers(table, site.QVEL), numbers(table, site.SHIFT), table[2 * site.ACT_FORCE + 1]
+    # Words of memory, in this order; `desk_room` counts them.
+    nv, moments, at = qvel.size, table[2 * site.MOMENT + 1], table[2 * site.DESK]
+    f, guess, v = floats(at, nv), floats(at + 8 * nv, nv), floats(at + 16 * nv, nv)
+    at += 24 * nv
+    turns = _begin(fixed, table, swung, f, guess)
     geoms = surfaces_at(table)
-    touch, (spots, head) = touching(base, where), spots_at(base, where, has_shapes(geoms.material))
-    efc = _rows(table, base, where, fixed.sparse, qvel.size, geoms, spots)
+    touch = touching(base, where, at)
+    at += 8 * TOUCH_WORDS * contacts
+    spots, head = spots_at(base, where, has_shapes(geoms.material), at)
+    at += 8 * SPOT_WORDS * contacts
+    bent = longs(at, contacts)
+    at += 8 * contacts
+    efc = _rows_at(table, base, where, m, entries if fixed.sparse else m * nv, fixed.sparse, geoms, spots, at)
+    at += 48 * m
+    ptr, idx, val = at, at + 8 * (outputs + 1), at + 8 * (outputs + 1 + moments)
+    rows = val + 8 * moments
+    at = rows + 8 * EXTRA_COLUMNS * outputs
+    extras = 0
     if fixed.servos:
-        extra = servos_at(fixed, table, base, h, f)
+        servos_at(
+            fixed, table, base, h, f,
+            Extra(
+                longs(ptr, outputs + 1), longs(idx, moments), floats(val, moments),
+                folded(floats(rows, EXTRA_COLUMNS * outputs), outputs, EXTRA_COLUMNS),
+            ),
+        )  # fmt: skip
+        extras = wholes(table, site.SERVO)[0]
+        moments = longs(ptr, outputs + 1)[extras]
     else:
-        extra = Extra(longs(base, 0), longs(base, 0), floats(base, 0), folded(floats(base, 0), 0, EXTRA_COLUMNS))
-    since = lap(numbers(table, site.TIMES), ASSEMBLY, since)
-    good, v, found = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, floats(base, 0), lift, goal, 0.0,
-        numbers(table, site.TALLY), wholes(table, site.KNOWN),
+        moments = longs(ptr, 1)[0] = 0
+    extra = Extra(
+        longs(ptr, extras + 1), longs(idx, moments), floats(val, moments),
+        folded(floats(rows, EXTRA_COLUMNS * extras), extras, EXTRA_COLUMNS),
+    )  # fmt: skip
+    found = floats(at, m + extras)
+    at += 8 * (m + extras)
+    since, tally = lap(numbers(table, site.TIMES), ASSEMBLY, since), numbers(table, site.TALLY)
+    usual = attempt(
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, floats(base, 0), lift, goal, 0.0, tally,
+        wholes(table, site.KNOWN), v, found, at,
     )  # fmt: skip
     if first:
-        numbers(table, site.TALLY)[site.FOUND] = 1.0 if good else -1.0
-    usual = good and _is_sane(v) and _usual(table, h, spots.pair, head, v, found)
+        tally[site.FOUND] = 1.0 if usual else -1.0
+    usual = usual and _is_sane(v) and _usual(table, h, spots.pair, head, v, found)
     if usual:
-        bent = bent_pairs(table, h, spots.pair, head, found)
-        if bent.size:
-            tally = numbers(table, site.TALLY)
-            before = tally.copy()
-            usual, followed = chase(
-                fixed, table, base, bent, spots.pair, head, f, efc, touch, extra, v, found, lift, goal
-            )  # fmt: skip
-            if usual:
-                (v, found), tally[site.FOUND] = followed, 0.0
-            else:
-                copy(before, tally)  # of what was found before, which is handed on
+        many = bent_pairs(table, h, spots.pair, head, found, bent)
+        if many > 0:
+            usual = chase(
+                fixed, table, base, bent, many, spots.pair, head, f, efc, touch, extra, v, found, lift, goal, at
+            )
     since = lap(numbers(table, site.TIMES), SOLVE, since)
-    for j in range(v.size):
-        velocity[j] = v[j]
-    m, servo = efc.type.size, numbers(table, site.SERVO_FORCE)
+    copy(v, numbers(table, site.VELOCITY))
+    force, servo = numbers(table, site.OLD_FORCE), numbers(table, site.SERVO_FORCE)
     for i in range(m):
         force[i] = found[i]
-    for k in range(found.size - m):
+    for k in range(extras):
         servo[k] = found[m + k]
     if not usual or not _is_sane(v):
         return UNUSUAL, since
@@ -118,12 +129,68 @@ def solve_at(
 
 
 @kernel
-def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Surfaces, spots: Spots) -> Efc:
-    """MuJoCo's rows with our laws, and copies of what `write_at` needs of them."""
-    m = ints(base + where[layout.NEFC], 1)[0]
+def _begin(fixed: Fixed, table: Ints, swung: bool, f: Array, guess: Array) -> bool:
+    """Fill the forces without constraints, and the velocity that Newton starts from; whether bodies turn or swing."""
+    h, qvel, warm, K = fixed.step, numbers(table, site.QVEL), numbers(table, site.WARM), numbers(table, site.STIFFNESS)
+    push, shift, smooth = numbers(table, site.PUSH), numbers(table, site.SHIFT), numbers(table, site.SMOOTH)
+    swing_push, swing_shift = numbers(table, site.SWING_PUSH), numbers(table, site.SWING_SHIFT)
+    for j in range(qvel.size):
+        push[j], shift[j], guess[j] = swing_push[j], swing_shift[j], qvel[j] + h * warm[j]
+        f[j] = smooth[j] - h * K[j] * qvel[j] if fixed.implicit else smooth[j]
+    turns = spin(h, bodies_at(table), vectors(table, site.XMAT, 9), qvel, push, shift) or swung
+    if turns:
+        for j in range(qvel.size):
+            f[j] += push[j]
+    return turns
+
+
+@kernel
+def _entries(base: int, where: Ints, m: int) -> int:
+    """Of a sparse Jacobian."""
+    rownnz = ints(longs(base + where[layout.ROWNNZ], 1)[0], m)
+    rowadr = ints(longs(base + where[layout.ROWADR], 1)[0], m)
+    size = 0
+    for i in range(m):
+        size = max(size, rowadr[i] + rownnz[i])
+    return size
+
+
+@kernel(inline=True)
+def _rows_at(
+    table: Ints, base: int, where: Ints, m: int, entries: int, sparse: bool, geoms: Surfaces, spots: Spots, desk: int
+) -> Efc:
+    """MuJoCo's rows with our laws, in six words of memory each."""
+    count, columns = (m, entries) if sparse else (0, 0)
+    margin, law, offset = floats(desk, m), folded(floats(desk + 8 * m, 4 * m), m, 4), floats(desk + 40 * m, m)
     type, id = ints(longs(base + where[layout.TYPE], 1)[0], m), ints(longs(base + where[layout.ID], 1)[0], m)
-    pos, loss = floats(longs(base + where[layout.POS], 1)[0], m), floats(longs(base + where[layout.LOSS], 1)[0], m)
-    margin, law = floats(longs(base + where[layout.MARGIN], 1)[0], m).copy(), np.zeros((m, 4))
+    pos = floats(longs(base + where[layout.POS], 1)[0], m)
+    _laws(table, base, where, type, id, pos, geoms, spots, margin, law, offset)
+    return Efc(
+        type,
+        id,
+        floats(longs(base + where[layout.JACOBIAN], 1)[0], entries),
+        ints(longs(base + where[layout.ROWNNZ], 1)[0], count),
+        ints(longs(base + where[layout.ROWADR], 1)[0], count),
+        ints(longs(base + where[layout.COLIND], 1)[0], columns),
+        pos,
+        margin,
+        floats(longs(base + where[layout.LOSS], 1)[0], m),
+        offset,
+        law,
+    )
+
+
+@kernel
+def _laws(
+    table: Ints, base: int, where: Ints, type: np.ndarray, id: np.ndarray, pos: Array, geoms: Surfaces, spots: Spots,
+    margin: Array, law: Array, offset: Array,
+) -> None:  # fmt: skip
+    """Fill margins and laws, and copies of what `write_at` needs of the rows."""
+    given = floats(longs(base + where[layout.MARGIN], 1)[0], type.size)
+    for i in range(type.size):
+        margin[i], offset[i] = given[i], 0.0
+        for k in range(4):
+            law[i, k] = 0.0
     row_laws(
         type,
         id,
@@ -140,30 +207,25 @@ def _rows(table: Ints, base: int, where: Ints, sparse: bool, nv: int, geoms: Sur
     )
     old_type, old_id = indices(table, site.OLD_TYPE), indices(table, site.OLD_ID)
     old_pos, old_margin = numbers(table, site.OLD_POS), numbers(table, site.OLD_MARGIN)
-    for i in range(m):
+    for i in range(type.size):
         old_type[i], old_id[i], old_pos[i], old_margin[i] = type[i], id[i], pos[i], margin[i]
-    size, count = m * nv, 0
-    if sparse:
-        count, size = m, 0
-    rownnz = ints(longs(base + where[layout.ROWNNZ], 1)[0], count)
-    rowadr = ints(longs(base + where[layout.ROWADR], 1)[0], count)
-    for i in range(count):
-        size = max(size, rowadr[i] + rownnz[i])
-    colind = ints(longs(base + where[layout.COLIND], 1)[0], size if sparse else 0)
-    J = floats(longs(base + where[layout.JACOBIAN], 1)[0], size)
-    return Efc(type, id, J, rownnz, rowadr, colind, pos, margin, loss, np.zeros(m), law)
 
 
 @kernel
 def _usual(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, v: Array, force: Array) -> bool:
     """Whether no contact on a long way spins a body."""
-    speed, radius, qvel = numbers(table, site.SPEED), numbers(table, site.RADIUS), numbers(table, site.QVEL)
-    far = False
+    speed, radius, far = numbers(table, site.SPEED), numbers(table, site.RADIUS), False
     for c in range(head.size):
         pushes = head[c] >= 0 and force[head[c]] > 0.0
         far = far or (pushes and is_long(h, speed, radius, pair[c, 0], pair[c, 1]))
     if not far:
         return True
+    return _turns_little(table, h, v)
+
+
+@kernel
+def _turns_little(table: Ints, h: float, v: Array) -> bool:
+    qvel = numbers(table, site.QVEL)
     change, most = np.empty(v.size), 0.0
     for j in range(v.size):
         change[j] = v[j] - qvel[j]

@@ -11,8 +11,7 @@ import numpy as np
 from pliant.errors import InputError, SolveError
 from pliant.solution import Status
 from pliant.solvers.formulation import Formulation
-from pliant.systems.mujoco_answer import SOLVED, UNUSUAL
-from pliant.systems.mujoco_direct import OTHERWISE
+from pliant.systems.mujoco_answer import OTHERWISE, SOLVED, UNUSUAL
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_otherwise import reason

@@ -9,51 +9,67 @@ from pliant.solvers.formulation import ROUGH
 from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_attempt import attempt
+from pliant.systems.mujoco_flat import Efc, Extra, Touch
 from pliant.systems.mujoco_follow import LEAST, NEVER, stretch
 from pliant.systems.mujoco_native import geom_distance, integrate_pos, kinematics
-from pliant.systems.mujoco_reach import ROUNDS, TOUCHING, approach, body_velocities, is_long, touches_as_seen
-from pliant.systems.mujoco_rows import Efc, Extra, Touch
+from pliant.systems.mujoco_reach import (
+    ROUNDS,
+    TOUCHING,
+    approach,
+    body_velocities,
+    find_velocities,
+    is_long,
+    touches_as_seen,
+)
 from pliant.systems.mujoco_site import Fixed, indices, mass_at, numbers, tree_at, vectors, wholes
-from pliant.systems.mujoco_solve import attempt
 
 
 @kernel
-def bent_pairs(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, force: Array) -> Ints:
+def bent_pairs(table: Ints, h: float, pair: np.ndarray, head: np.ndarray, force: Array, found: Ints) -> int:
     """Of each pair of geoms with an open contact that receives a force, and which need not touch as it seems, one such
-    contact."""
-    open_, speed, radius = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS)
+    contact, into found, (ncon,); returns how many there are."""
+    open_, speed, radius, far = wholes(table, site.OPEN), numbers(table, site.SPEED), numbers(table, site.RADIUS), 0
+    for c in range(head.size):
+        if open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, pair[c, 0], pair[c, 1]):
+            found[far] = c
+            far += 1
+    return _bent_of(table, h, pair, found, far) if far > 0 else 0
+
+
+@kernel
+def _bent_of(table: Ints, h: float, pair: np.ndarray, found: Ints, far: int) -> int:
+    """Leave of the first of these contacts those that count."""
     tree, cdof, qvel = tree_at(table), vectors(table, site.CDOF, 6), numbers(table, site.QVEL)
     com, xpos, type = vectors(table, site.COM, 3), vectors(table, site.XPOS, 3), indices(table, site.GEOM_TYPE)
-    found, cvel = np.empty(0, np.int64), np.zeros((0, 6))
-    for c in range(head.size):
+    cvel, count = vectors(table, site.BODY_RATE, 6), 0
+    find_velocities(tree, cdof, qvel, cvel)
+    for i in range(far):
+        c, known = found[i], False
         a, b = pair[c, 0], pair[c, 1]
-        if not (open_[c] and head[c] >= 0 and force[head[c]] > 0.0 and is_long(h, speed, radius, a, b)):
-            continue
-        if cvel.size == 0:
-            cvel = body_velocities(tree, cdof, qvel)
-        known = False
-        for k in found:
+        for k in found[:count]:
             known = known or (pair[k, 0] == a and pair[k, 1] == b)
         if not known and not touches_as_seen(h, tree, type, cvel, com, xpos, a, b):
-            found = np.append(found, c)
-    return found
+            found[count] = c
+            count += 1
+    return count
 
 
 @kernel
 def chase(
-    fixed: Fixed, table: Ints, base: int, contacts: Ints, pair: np.ndarray, head: np.ndarray, f: Array, efc: Efc,
-    touch: Touch, extra: Extra, v: Array, force: Array, lift: float, goal: float,
-) -> tuple[bool, tuple[Array, Array]]:  # fmt: skip
-    """Whether this is the answer; velocity and force, with gaps as the geoms close them. contacts: `bent_pairs`;
-    v, force: the answer with gaps as they seem."""
+    fixed: Fixed, table: Ints, base: int, contacts: Ints, many: int, pair: np.ndarray, head: np.ndarray, f: Array,
+    efc: Efc, touch: Touch, extra: Extra, v: Array, force: Array, lift: float, goal: float, desk: int,
+) -> bool:  # fmt: skip
+    """Whether velocity and force are the answer, with gaps as the geoms close them. contacts: of `bent_pairs`, so many;
+    v, force: the answer with gaps as they seem, which is left as it is if this one is none. desk: as of `attempt`."""
     copy(numbers(table, site.MOCAP_POS), numbers(table, site.MOCAP_POS_THERE))
     copy(numbers(table, site.MOCAP_QUAT), numbers(table, site.MOCAP_QUAT_THERE))
-    pos, late, qvel, shift = efc.pos.copy(), contacts, numbers(table, site.QVEL), numbers(table, site.SHIFT)
+    pos, late, qvel, shift = efc.pos.copy(), contacts[:many], numbers(table, site.QVEL), numbers(table, site.SHIFT)
     other = Efc(
         efc.type, efc.id, efc.J, efc.rownnz, efc.rowadr, efc.colind, pos, efc.margin, efc.friction, efc.offset, efc.law
     )
     mass, tally, known = mass_at(table), numbers(table, site.TALLY), wholes(table, site.KNOWN)
-    way, seen, good = qvel, (v, force), True
+    way, near, push, good, before = qvel, v.copy(), force.copy(), True, tally.copy()
     for again in range(2):
         missed, changed = late[:0], False
         for c in late:
@@ -62,22 +78,34 @@ def chase(
         for i in range(pos.size):
             changed = changed or pos[i] != efc.pos[i]
         if not changed:
-            return True, seen
+            tally[site.FOUND] = 0.0
+            return True
         if again == 1 and missed.size == late.size:
             break
-        good, v, force = attempt(
-            fixed.step, mass, qvel, f, shift, other, touch, extra, v, force, lift, goal, ROUGH, tally, known
-        )
+        guess, start = near.copy(), push.copy()
+        good = attempt(
+            fixed.step, mass, qvel, f, shift, other, touch, extra, guess, start, lift, goal, ROUGH, tally, known,
+            near, push, desk,
+        )  # fmt: skip
         if not good and not tally[0] <= ROUGH:
-            return False, seen
+            copy(before, tally)  # of what was found before, which is handed on
+            return False
         if missed.size == 0:
             break
-        late, way = missed, v
+        late, way = missed, near
     if not good:
-        good, v, force = attempt(
-            fixed.step, mass, qvel, f, shift, other, touch, extra, v, force, lift, goal, 0.0, tally, known
-        )
-    return good, (v, force)
+        guess, start = near.copy(), push.copy()
+        good = attempt(
+            fixed.step, mass, qvel, f, shift, other, touch, extra, guess, start, lift, goal, 0.0, tally, known,
+            near, push, desk,
+        )  # fmt: skip
+    if good:
+        copy(near, v)
+        copy(push, force)
+        tally[site.FOUND] = 0.0
+    else:
+        copy(before, tally)
+    return good
 
 
 @kernel

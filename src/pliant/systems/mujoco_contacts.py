@@ -10,11 +10,11 @@ from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.readout import COLUMNS, contact_table, pressure_table, rows_of
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_flat import LEAST_FRICTION
 from pliant.systems.mujoco_foundation import Patch
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import PYRAMIDAL
 from pliant.systems.mujoco_laws import names
-from pliant.systems.mujoco_rows import LEAST_FRICTION
 
 # Of a data: when its last step with foundations began, their elements and forces.
 patches: Kept[list[tuple[float, Patch, Array]]] = Kept()

@@ -16,7 +16,7 @@ from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
-from pliant.systems.mujoco_answer import OUTRUN, SOLVED, TURNED, UNUSUAL, lap, solve_at
+from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED, TURNED, lap, solve_at
 from pliant.systems.mujoco_flow import swings
 from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
 from pliant.systems.mujoco_native import (
@@ -45,7 +45,6 @@ from pliant.systems.mujoco_site import Fixed, numbers, wholes
 from pliant.systems.mujoco_sound import is_sound
 from pliant.systems.mujoco_twin import are_same
 
-OTHERWISE = 0  # besides what `solve_at` returns: it is not for this step
 LOOKS: Final = 2  # for contacts and limits that only come within reach by what the step does
 
 
@@ -125,8 +124,8 @@ def _find(fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: 
         found, last = solve_at(fixed, table, data, swung, look == 0, look == LOOKS, lift, goal, last)
         if found != OUTRUN:
             break
-    if found == UNUSUAL:
-        return UNUSUAL
+    if found < SOLVED:
+        return found
     accelerate(table, fixed.step, rows > 0 or fixed.implicit or fixed.servos or found == TURNED)
     if not whole:
         return found

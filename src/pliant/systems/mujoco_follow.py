@@ -10,8 +10,8 @@ from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.solvers.formulation import ROUGH, Formulation
 from pliant.systems.mujoco_assembled import Assembled
+from pliant.systems.mujoco_flat import Efc, Touch, row_gap, row_rates
 from pliant.systems.mujoco_reach import BENT, SPUN, Reach
-from pliant.systems.mujoco_rows import Efc, Touch, row_gap, row_rates
 from pliant.systems.mujoco_solve import Answer
 
 LEAST: Final = 1e-12  # [m/s]

@@ -18,8 +18,9 @@ from pliant.errors import InputError
 from pliant.inputs import Array, Ints
 from pliant.materials import Foundation
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_flat import Efc, Touch
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS
-from pliant.systems.mujoco_rows import Efc, Rows, Touch
+from pliant.systems.mujoco_rows import Rows
 from pliant.systems.mujoco_surfaces import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
 
 MESH: Final = 7  # mjtGeom

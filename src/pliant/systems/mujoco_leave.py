@@ -86,7 +86,7 @@ def write_at(table: Ints, base: int, where: Ints, h: float, rows: int, implicit:
     m = ints(base + where[layout.NEFC], 1)[0]
     if rows == 0 or m == 0:
         return
-    touch = touching(base, where)
+    touch = touching(base, where, table[2 * site.DESK])
     transfer(
         indices(table, site.OLD_TYPE)[:rows],
         indices(table, site.OLD_ID)[:rows],

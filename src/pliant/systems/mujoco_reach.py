@@ -80,6 +80,7 @@ class Reach:
         self._type = model.geom_type.copy()
         self._speed = np.zeros(model.ngeom)
         self.way = np.zeros(model.ngeom)  # how far any point of a geom can go in the step
+        self.cvel, self.rate = np.zeros((model.nbody, 6)), np.zeros(model.ngeom)  # to work with
 
     @property
     def special(self) -> list[str]:
@@ -92,7 +93,7 @@ class Reach:
         """In the order of `mujoco_site`."""
         return (
             self._moving, self.geom_gap, self.pair_gap, self.joint_margin, self.tendon_margin, self._radius,
-            self._speed, self.way,
+            self._speed, self.way, self.cvel, self.rate,
         )  # fmt: skip
 
     def cover(self, model: Any, data: Any, v: Array | None = None) -> None:
@@ -106,7 +107,7 @@ class Reach:
         widen(
             self._h, self.tree, data.cdof, data.subtree_com, data.geom_xpos, data.qvel if v is None else v,
             self._moving, self.fall, self.geom_gap, model.geom_margin, self.pair_gap, self.fixed,
-            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self.way,
+            self._speed, s.geom_gap, s.pair_gap, s.body_margin, self.way, self.cvel,
         )  # fmt: skip
         if not self._wide:
             return
@@ -129,7 +130,7 @@ class Reach:
         return bool(
             outruns(
                 self._h, self.tree, self.limits, data.cdof, data.subtree_com, data.geom_xpos, data.qpos, v,
-                self._moving, self.way, self._twin.jnt_margin,
+                self._moving, self.way, self._twin.jnt_margin, self.cvel, self.rate,
             )
         )  # fmt: skip
 
@@ -177,21 +178,29 @@ class Reach:
 
 @kernel
 def body_velocities(tree: Tree, cdof: Array, v: Array) -> Array:
-    """MuJoCo's cvel at v, (nbody, 6), angular first; bodies come after their parents."""
-    cvel = np.zeros((tree.parent.size, 6))
+    """MuJoCo's cvel at v, (nbody, 6), angular first."""
+    cvel = np.empty((tree.parent.size, 6))
+    find_velocities(tree, cdof, v, cvel)
+    return cvel
+
+
+@kernel
+def find_velocities(tree: Tree, cdof: Array, v: Array, cvel: Array) -> None:
+    """The same, filled in; bodies come after their parents."""
+    for k in range(6):
+        cvel[0, k] = 0.0
     for b in range(1, tree.parent.size):
         for k in range(6):
             cvel[b, k] = cvel[tree.parent[b], k]
         for i in range(tree.dofadr[b], tree.dofadr[b] + tree.dofnum[b]):
             for k in range(6):
                 cvel[b, k] += cdof[i, k] * v[i]
-    return cvel
 
 
 @kernel
-def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, out: Array) -> None:
-    """|velocity of the centre| + |angular velocity| times the radius."""
-    cvel = body_velocities(tree, cdof, v)
+def geom_speeds(tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, cvel: Array, out: Array) -> None:
+    """|velocity of the centre| + |angular velocity| times the radius. cvel: (nbody, 6), to work with."""
+    find_velocities(tree, cdof, v, cvel)
     for g in range(tree.body.size):
         b = tree.body[g]
         x, y, z = centre_velocity(tree, cvel, com, xpos, g)
@@ -261,17 +270,19 @@ def centre_velocity(tree: Tree, cvel: Array, com: Array, xpos: Array, g: int) ->
 @kernel
 def outruns(
     h: float, tree: Tree, limits: Limits, cdof: Array, com: Array, xpos: Array, q: Array, v: Array,
-    moving: Array, way: Array, margin: Array,
+    moving: Array, way: Array, margin: Array, cvel: Array, speed: Array,
 ) -> bool:  # fmt: skip
-    """Whether a hinge or slide goes past an end of its range that has no row, or a geom further than its way."""
+    """Whether a hinge or slide goes past an end of its range that has no row, or a geom further than its way. cvel,
+    (nbody, 6), and speed, (ngeom,): to work with."""
     for j in limits.limited:
         if limits.type[j] != BALL:
             here, on = q[limits.qpos[j]], h * v[limits.dof[j]]
             below, above = here - limits.range[j, 0], limits.range[j, 1] - here
             if (below >= margin[j] and below + on < 0.0) or (above >= margin[j] and above - on < 0.0):
                 return True
-    speed = np.zeros(moving.size)
-    geom_speeds(tree, cdof, com, xpos, v, speed)
+    for g in range(speed.size):
+        speed[g] = 0.0
+    geom_speeds(tree, cdof, com, xpos, v, cvel, speed)
     worst = 0.0
     for g in range(speed.size):
         worst = max(worst, h * speed[g] * moving[g] - way[g])
@@ -282,10 +293,11 @@ def outruns(
 def widen(
     h: float, tree: Tree, cdof: Array, com: Array, xpos: Array, v: Array, moving: Array, fall: float,
     user_gap: Array, margin: Array, user_pair: Array, fixed: bool,
-    speed: Array, gap: Array, pair: Array, body_margin: Array, way: Array,
+    speed: Array, gap: Array, pair: Array, body_margin: Array, way: Array, cvel: Array,
 ) -> None:  # fmt: skip
-    """gap = user's + the way of the geom; body_margin covers the widest geom of a body. speed only grows."""
-    geom_speeds(tree, cdof, com, xpos, v, speed)
+    """gap = user's + the way of the geom; body_margin covers the widest geom of a body. speed only grows. cvel:
+    (nbody, 6), to work with."""
+    geom_speeds(tree, cdof, com, xpos, v, cvel, speed)
     for b in range(body_margin.size):
         body_margin[b] = 0.0
     for g in range(gap.size):

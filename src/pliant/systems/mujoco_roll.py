@@ -17,12 +17,12 @@ from pliant._compile import kernel
 from pliant._intrinsics import ints, octets
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_answer import SOLVED
-from pliant.systems.mujoco_direct import OTHERWISE, is_known, step_at
+from pliant.systems.mujoco_answer import OTHERWISE, SOLVED
+from pliant.systems.mujoco_direct import is_known, step_at
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_layout import struct
 from pliant.systems.mujoco_native import clock, get_state, set_state
-from pliant.systems.mujoco_site import fixed_at
+from pliant.systems.mujoco_site import address, fixed_at
 
 WHILE: Final = 0.05  # seconds of a compiled call
 
@@ -62,12 +62,12 @@ class Course:
         self._data, self._control, self._keep, self._stops = data, control, keep, stops
         self.numbers[STEPS], self.numbers[SPEC] = steps, spec
         if control is not None:
-            self.numbers[CONTROL], self.numbers[WIDTH] = _address(control), control.shape[1]
+            self.numbers[CONTROL], self.numbers[WIDTH] = address(control), control.shape[1]
         if stops:
             counters = data.warning.number
-            self.numbers[WARNINGS : WARNED + 1] = _address(counters), len(counters), counters.sum()
+            self.numbers[WARNINGS : WARNED + 1] = address(counters), len(counters), counters.sum()
         for row, (what, rows) in zip(self.kept, keep, strict=True):
-            row[TARGET], row[SIZE] = _address(rows), rows[:1].nbytes
+            row[TARGET], row[SIZE] = address(rows), rows[:1].nbytes
             if isinstance(what, str):
                 row[SOURCE], self.numbers[WHOLE] = _place(data, what), 1
             else:
@@ -105,14 +105,10 @@ class Course:
         self.numbers[NEXT] = self.numbers[STEPS]
 
 
-def _address(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
 def _place(data: Any, name: str) -> int:
     """Where a field lies."""
     value = getattr(data, name)
-    return _address(value) if isinstance(value, np.ndarray) else int(data._address) + _offsets()[name]
+    return address(value) if isinstance(value, np.ndarray) else int(data._address) + _offsets()[name]
 
 
 @functools.cache

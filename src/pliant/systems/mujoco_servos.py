@@ -11,9 +11,9 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.flat import BILATERAL, CLIPPED
 from pliant.inputs import Array, Ints
+from pliant.solvers.island import clear
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_native import fwd_actuation
-from pliant.systems.mujoco_rows import (
+from pliant.systems.mujoco_flat import (
     EXTRA_COLUMNS,
     EXTRA_DAMPING,
     EXTRA_KIND,
@@ -23,6 +23,7 @@ from pliant.systems.mujoco_rows import (
     EXTRA_UPPER,
     Extra,
 )
+from pliant.systems.mujoco_native import fwd_actuation
 from pliant.systems.mujoco_site import Fixed, indices, numbers, vectors, wholes
 
 DIFFERENCE: Final = 1e-4  # [m or rad, m/s or rad/s] of actuator lengths and velocities, for their slopes
@@ -60,10 +61,27 @@ def servo_rows(
 
     free: (nout,) forces without their ranges; K, B: (nout,) how they fall with length and velocity.
     """
-    n, count, end = free.size, 0, 0
-    which, taken, table = np.empty(n, np.int64), np.empty(n), np.zeros((n, EXTRA_COLUMNS))
-    ptr, idx, val = np.zeros(n + 1, np.int64), np.empty(pull.colind.size, np.int64), np.empty(pull.colind.size)
-    for a in range(n):
+    n = free.size
+    which, taken, table = np.empty(n, np.int64), np.empty(n), np.empty((n, EXTRA_COLUMNS))
+    ptr, idx, val = np.empty(n + 1, np.int64), np.empty(pull.colind.size, np.int64), np.empty(pull.colind.size)
+    count = _fill_rows(h, servos, pull, free, K, B, f, Extra(ptr, idx, val, table), which, taken)
+    end = ptr[count]
+    return (
+        Extra(ptr[: count + 1].copy(), idx[:end].copy(), val[:end].copy(), table[:count].copy()),
+        which[:count].copy(),
+        taken[:count].copy(),
+    )
+
+
+@kernel
+def _fill_rows(
+    h: float, servos: Servos, pull: Pull, free: Array, K: Array, B: Array, f: Array, extra: Extra, which: Ints,
+    taken: Array,
+) -> int:  # fmt: skip
+    """The same, filled in; returns how many there are."""
+    ptr, idx, val = extra.ptr, extra.idx, extra.val
+    ptr[0] = count = end = 0
+    for a in range(free.size):
         S = h * K[a] + B[a]
         if not servos.feels[a] or not S > 0.0 or pull.rownnz[a] == 0:
             continue
@@ -75,16 +93,13 @@ def servo_rows(
             f[idx[end]] -= val[end] * there
             end += 1
         which[count], taken[count], ptr[count + 1] = a, there, end
-        row = table[count]
+        row = extra.table[count]
+        clear(row)
         row[EXTRA_KIND] = CLIPPED if low > -np.inf or high < np.inf else BILATERAL
         row[EXTRA_STIFFNESS], row[EXTRA_DAMPING], row[EXTRA_LOWER], row[EXTRA_UPPER] = K[a], B[a], low, high
         row[EXTRA_OFFSET] = -(free[a] + B[a] * pull.velocity[a]) / S
         count += 1
-    return (
-        Extra(ptr[: count + 1].copy(), idx[:end].copy(), val[:end].copy(), table[:count].copy()),
-        which[:count].copy(),
-        taken[:count].copy(),
-    )
+    return count
 
 
 @kernel
@@ -110,8 +125,9 @@ def _bounds(servos: Servos, pull: Pull, a: int) -> tuple[bool, float, float, flo
 
 
 @kernel
-def servos_at(fixed: Fixed, table: Ints, data: int, h: float, f: Array) -> Extra:
-    """Compiled, at addresses: the rows; which they are, and what they replace, is left in the table."""
+def servos_at(fixed: Fixed, table: Ints, data: int, h: float, f: Array, extra: Extra) -> None:
+    """Compiled, at addresses: the rows, filled into extra; how many and which they are, and what they replace, is left
+    in the table."""
     force, total, rate = numbers(table, site.ACT_FORCE), numbers(table, site.ACT_TOTAL), numbers(table, site.ACT_DOT)
     given, whole, change = force.copy(), total.copy(), rate.copy()
     fwd_actuation(fixed.own, data)
@@ -129,12 +145,8 @@ def servos_at(fixed: Fixed, table: Ints, data: int, h: float, f: Array) -> Extra
         force, numbers(table, site.ACT_VELOCITY), total, numbers(table, site.GRAVCOMP), indices(table, site.ROWNNZ),
         indices(table, site.ROWADR), indices(table, site.COLIND), numbers(table, site.MOMENT),
     )  # fmt: skip
-    extra, which, taken = servo_rows(h, servos, pull, free, K, B, f)
-    outputs, replaced = wholes(table, site.SERVO), numbers(table, site.TAKEN)
-    outputs[0] = which.size
-    for k in range(which.size):
-        outputs[k + 1], replaced[k] = which[k], taken[k]
-    return extra
+    outputs = wholes(table, site.SERVO)
+    outputs[0] = _fill_rows(h, servos, pull, free, K, B, f, extra, outputs[1:], numbers(table, site.TAKEN))
 
 
 @kernel

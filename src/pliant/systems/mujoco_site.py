@@ -15,18 +15,19 @@ from pliant._intrinsics import cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.solvers.quick import MOST
 from pliant.systems.mujoco_aside import Aside
+from pliant.systems.mujoco_attempt import attempt_room
+from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Mass
 from pliant.systems.mujoco_reach import Limits, Tree
-from pliant.systems.mujoco_rows import Mass
 from pliant.systems.mujoco_spin import Bodies
 from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data, the one aside; what a step
 # leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 17, 23, 28, 36, 39, 45
-MODEL, TWIN, DATA, ASIDE, STEP = 50, 54, 60, 94, 98
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 21, 27, 32, 42, 45, 51
+MODEL, TWIN, DATA, ASIDE, STEP = 56, 60, 66, 100, 104
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
-MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY = range(REACH, JOINTS)
+MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY, BODY_RATE, GEOM_RATE = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
 FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, SWING)
 DOFS, HEAVY, DOF_BODY, ROOT, GRAVITY = range(SWING, MODEL)
@@ -41,17 +42,18 @@ THERE, RATE, MOCAP_POS_THERE, MOCAP_QUAT_THERE = range(ASIDE, STEP)
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
     PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SWING_PUSH, SWING_SHIFT, WORK, SERVO, SERVO_FORCE, TAKEN,
-    KNOWN,
-) = range(STEP, STEP + 27)  # fmt: skip
+    KNOWN, DESK,
+) = range(STEP, STEP + 28)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 27
-BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN, BESIDE = range(
-    2 * ENTRIES, 2 * ENTRIES + 12
+ENTRIES: Final = STEP + 28
+BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN, BESIDE, JACOBIAN_ROOM = range(
+    2 * ENTRIES, 2 * ENTRIES + 13
 )
 
 FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
 PER_GEOM, MANY = 6, 3000  # rows that there is room for at first: of as many geoms falling onto each other; at most
 WORKED: Final = 7  # vectors of velocities to work with, after one of positions
+PER_ROW: Final = 24  # entries of a sparse row that there is room for at first
 REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
@@ -90,7 +92,7 @@ class Site:
 
     def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, aside: Aside, data: Any) -> None:
         """stepper: the arrays of the groups from TREE to SWING."""
-        self.table = np.zeros(BESIDE + 1, np.int64)
+        self.table = np.zeros(JACOBIAN_ROOM + 1, np.int64)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         self.table[BESIDE] = aside.data._address
         velocity, push, shift, average, swing_push, swing_shift = (np.zeros(model.nv) for _ in range(6))
@@ -110,19 +112,28 @@ class Site:
         self._kept, self._velocity, self._tally = (aside, *stepper, *last), velocity, tally
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
+        self._dense, self._nv, self._outputs = not fixed.sparse, model.nv, len(data.actuator_force)
+        self._sizes = len(stepper[PATTERN + 1]), len(stepper[PATTERN + 5]), len(data.actuator_moment)
         self.make_room(max(64, min(PER_GEOM * model.ngeom, MANY)))
 
-    def make_room(self, size: int) -> None:
-        """For so many rows, and so many contacts, at least."""
-        if size <= self.table[ROOM]:
+    def make_room(self, size: int, entries: int = 0) -> None:
+        """For so many rows, and so many contacts, at least, and for entries of their Jacobian."""
+        if size <= self.table[ROOM] and entries <= self.table[JACOBIAN_ROOM]:
             return
-        self.table[ROOM] = size
+        size = max(size, int(self.table[ROOM]))
+        entries = size * self._nv if self._dense else max(entries, size * min(self._nv, PER_ROW))
+        self.table[ROOM], self.table[JACOBIAN_ROOM] = size, entries
         kinds = (np.int32,) * 2 + (np.float64,) * 3 + (np.int64,) * 2
         self._rows = [np.zeros(size, kind) for kind in kinds]
         for k, array in enumerate(self._rows):
             self._enter(OLD_TYPE + k, array)
         self._known = np.zeros(REMEMBERED * size if size > MOST else 0, np.int64)
         self._enter(KNOWN, self._known)
+        mass, factor, moments = self._sizes
+        words = desk_room(self._nv, size, self._outputs, moments)
+        rows = size + self._outputs
+        self._desk = np.zeros(words + attempt_room(self._nv, rows, mass, factor, entries + moments + 1), np.int64)
+        self._enter(DESK, self._desk)
 
     def found(self, rows: int, servos: int) -> tuple[Array, Array, Array] | None:
         """(velocity, force per row and servo, tally with FOUND) that the compiled step has just come to with the rows
@@ -135,7 +146,19 @@ class Site:
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:
             raise TypeError(f"entry {k} of the table is not contiguous")
-        self.table[2 * k], self.table[2 * k + 1] = array.__array_interface__["data"][0], array.size
+        self.table[2 * k], self.table[2 * k + 1] = address(array), array.size
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+@kernel(inline=True)
+def desk_room(nv: int, rows: int, outputs: int, moments: int) -> int:
+    """Words of memory that a step takes for its contacts, as many as rows at most, for these and for its servos, before
+    `attempt` does; see `solve_at`."""
+    return 3 * nv + (TOUCH_WORDS + SPOT_WORDS + 8) * rows + (3 + EXTRA_COLUMNS) * outputs + 2 * moments + 2
 
 
 @kernel(inline=True)
@@ -182,7 +205,8 @@ def limits_at(table: Ints) -> Limits:
 def mass_at(table: Ints) -> Mass:
     return Mass(
         numbers(table, INERTIA), wholes(table, PATTERN), wholes(table, PATTERN + 1), wholes(table, PATTERN + 2),
-        wholes(table, PATTERN + 3), numbers(table, MORE),
+        wholes(table, PATTERN + 3), wholes(table, PATTERN + 4), wholes(table, PATTERN + 5), wholes(table, PATTERN + 6),
+        wholes(table, PATTERN + 7), numbers(table, MORE),
     )  # fmt: skip
 
 

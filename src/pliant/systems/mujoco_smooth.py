@@ -16,7 +16,7 @@ import numpy as np
 from pliant.flat import BILATERAL, UNILATERAL
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_rows import (
+from pliant.systems.mujoco_flat import (
     EXTRA_COLUMNS,
     EXTRA_DAMPING,
     EXTRA_KIND,

@@ -7,38 +7,24 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.flat import Flat
 from pliant.inputs import Array, Ints
 from pliant.solution import Status
-from pliant.solvers.apart import solve_apart
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
 from pliant.solvers.driver import is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
-from pliant.solvers.quick import FEW_ROWS, MOST, QUICK
-from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
-from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
+from pliant.solvers.quick import MOST, QUICK
+from pliant.solvers.whiten import factor_inertia, free_gain
+from pliant.systems.mujoco_attempt import WIDER, attempt, attempt_room, gains
+from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, jacobian_room, make_flat
 from pliant.systems.mujoco_nearby import Nearby
-from pliant.systems.mujoco_rows import (
-    Efc,
-    Extra,
-    Mass,
-    Touch,
-    make_flat,
-    make_part,
-    row_gap,
-    row_rates,
-    whole_mass,
-)
+from pliant.systems.mujoco_site import address
 
-GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
 SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
-WIDER: Final = 2  # times that rows are left out
 NO_START: Final = np.zeros(0)
-WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
 
 
 class Answer(NamedTuple):
@@ -69,12 +55,22 @@ class Step:
         h, mass, v0, f, shift, efc, touch, extra = self.parts
         return Step(h, mass, v0, f, shift, efc._replace(pos=pos), touch, extra)
 
+    def _room(self) -> tuple[Array, Array, Ints]:
+        """(velocity, force, memory to work in) of `attempt`."""
+        _, mass, v0, _, _, efc, _, extra = self.parts
+        m, nv = len(efc.type) + len(extra.table), len(v0)
+        words = attempt_room(nv, m, len(mass.idx), len(mass.factor_idx), jacobian_room(nv, efc, extra, m))
+        return np.empty(nv), np.empty(m), np.empty(words, np.int64)
+
     def solve(self, solver: Formulation, guess: Array, start: Array = NO_START, rough: float = 0.0) -> Answer:
         """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step. start:
         forces near the answer's, (m,), if there are some. rough: a residual above which a long search is worth it."""
         if takes_quick(solver):
             tally, goal = np.zeros(3), QUICK * solver.tolerance
-            good, velocity, force = attempt(*self.parts, guess, start, solver.lift, goal, rough, tally, NONE_KNOWN)
+            velocity, force, desk = self._room()
+            good = attempt(
+                *self.parts, guess, start, solver.lift, goal, rough, tally, NONE_KNOWN, velocity, force, address(desk)
+            )
             if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
                 status = Status.SOLVED if good else Status.ITERATION_LIMIT
                 return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
@@ -146,176 +142,3 @@ def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array, search: 
         int(islands.iterations.sum()),
         int(islands.factorizations.sum()),
     )
-
-
-@kernel
-def attempt(
-    h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
-    guess: Array, start: Array, lift: float, goal: float, rough: float, tally: Array, known: Ints,
-) -> tuple[bool, Array, Array]:  # fmt: skip
-    """(whether this is the answer, velocity, force): the usual step in one compiled call. start: forces near the
-    answer's, (m,), if there are some. rough, tally, known: as of `solve_apart`; if this is not the answer it may be
-    near one.
-
-    Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
-    """
-    m, velocity = efc.type.size + extra.table.shape[0], np.empty(v0.size)
-    force = np.zeros(m)
-    mass_val = whole_mass(mass)
-    inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
-    push = free_gain(inertia, h, f)
-    near = _near(h, efc, touch, m, v0, shift, push, guess)
-    wave = _trees(inertia) > FEW_TREES
-    if not wave and near.sum() > FEW_ROWS:
-        held = _near(h, efc, touch, m, v0, shift, np.zeros(v0.size), guess)
-        if 2 * held.sum() < near.sum():  # in a long step all would fall far, but for what they lie on
-            near = held
-    for i in range(start.size):
-        force[i] = start[i] if near[i] else 0.0
-    rounds = WAVE if wave else WIDER
-    if wave and near.sum() < m:
-        _pass_on(h, efc, touch, shift, v0 + push, near)
-    for again in range(rounds + 1):
-        if again == rounds or (again == 0 and not wave and m > MOST and 2 * near.sum() > m):
-            near[:] = 1  # to solve again would take longer
-        flat = make_part(h, mass.ptr, mass.idx, mass_val, v0, f, shift, efc, touch, extra, near)
-        some = _gathered(force, near)
-        good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally, known)
-        r = 0
-        for i in range(m):
-            if near[i]:
-                force[i] = some[r]
-                r += 1
-        if good and some.size < m and _closes(h, efc, touch, shift, velocity, near):
-            if wave:
-                guess = velocity.copy()
-                _pass_on(h, efc, touch, shift, velocity, near)
-            continue
-        if good and gains(flat, velocity, some):
-            good, tally[1] = False, 0.0  # of no use
-        return good, velocity, force
-    return False, velocity, force
-
-
-@kernel
-def _gathered(force: Array, near: Ints) -> Array:
-    """Of rows that are near: what they had in the round before."""
-    some, r = np.empty(near.sum()), 0
-    for i in range(force.size):
-        if near[i]:
-            some[r] = force[i]
-            r += 1
-    return some
-
-
-@kernel
-def _trees(inertia: Inertia) -> int:
-    """How many groups of velocities M couples; a sphere may be six."""
-    count = 0
-    for up in inertia.parent:
-        if up < 0:
-            count += 1
-    return count
-
-
-@kernel
-def _near(h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array) -> Ints:
-    """1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
-    without what it gains without constraints, and the guess. (m,)"""
-    near, i = np.ones(m, np.int64), 0
-    work = np.empty((3, v0.size))
-    start, without, end = work[0], work[1], work[2]
-    for j in range(v0.size):
-        start[j], end[j] = v0[j] + shift[j], guess[j] + shift[j]
-        without[j] = start[j] + push[j]
-    while i < efc.type.size:
-        size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
-        gap = row_gap(efc, touch, i) if _is_one_sided(efc.type[i]) else 0.0
-        if gap > 0.0:
-            before, free, after = row_rates(efc, i, start, without, end)
-            if gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0:
-                for j in range(i, i + size):
-                    near[j] = 0
-        i += size
-    return near
-
-
-@kernel(inline=True)
-def _is_one_sided(type: int) -> bool:
-    return type in (LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS, ELLIPTIC)
-
-
-@kernel
-def _closes(h: float, efc: Efc, touch: Touch, shift: Array, v: Array, near: Ints) -> bool:
-    """Whether a row that was left out is pressed in at the end of the step; it is near then, too."""
-    found, i = False, 0
-    while i < efc.type.size:
-        size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
-        if not near[i]:
-            p, more, _ = row_rates(efc, i, v, shift, shift)
-            if row_gap(efc, touch, i) + h * (p + more + efc.offset[i]) < 0.0:
-                found = True
-                for j in range(i, i + size):
-                    near[j] = 1
-        i += size
-    return found
-
-
-@kernel
-def _pass_on(h: float, efc: Efc, touch: Touch, shift: Array, v: Array, near: Ints) -> None:
-    """Rows are near that close when near ones stop what they hit at v, and so on: impacts run through many bodies in a
-    step, and otherwise each would be found by a solve of its own. What a row stops, others do not move."""
-    w, held, found = v + shift, np.zeros(v.size, np.int64), True
-    while found:
-        found, i = False, 0
-        while i < efc.type.size:
-            size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
-            if _is_one_sided(efc.type[i]):
-                rate = row_rates(efc, i, w, w, w)[0] + efc.offset[i]
-                ahead = row_gap(efc, touch, i) + h * rate
-                if ahead < 0.0 and _hold(efc, i, -ahead / h, w, held):
-                    found = True
-                    for j in range(i, i + size):
-                        near[j] = 1
-            i += size
-
-
-@kernel
-def _hold(efc: Efc, i: int, rate: float, w: Array, held: Ints) -> bool:
-    """Give row i so much more of a rate by velocities that no row holds; whether there are any."""
-    sparse, nv, square = efc.rownnz.size > 0, w.size, 0.0
-    start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
-    for e in range(start, start + count):
-        j = efc.colind[e] if sparse else e - start
-        if held[j] == 0:
-            square += efc.J[e] ** 2
-    if square == 0.0:
-        return False
-    for e in range(start, start + count):
-        j = efc.colind[e] if sparse else e - start
-        if held[j] == 0 and efc.J[e] != 0.0:
-            w[j] += efc.J[e] * rate / square
-            held[j] = 1
-    return True
-
-
-@kernel
-def gains(flat: Flat, v: Array, force: Array) -> bool:
-    """Whether v has more kinetic energy than the step begins with, in motion and springs, and what servos add."""
-    h = flat.step
-    before = after = 0.0
-    for i in range(v.size):
-        p0 = p1 = 0.0
-        for e in range(flat.mass_ptr[i], flat.mass_ptr[i + 1]):
-            j = flat.mass_idx[e]
-            p0 += flat.mass_val[e] * flat.velocity[j]
-            p1 += flat.mass_val[e] * v[j]
-        before += 0.5 * flat.velocity[i] * p0 + h * abs(flat.force[i]) * (abs(v[i]) + h * abs(flat.velocity[i]))
-        after += 0.5 * v[i] * p1
-    for i in range(force.size):
-        if flat.stiffness[i] < np.inf:
-            before += 0.5 * flat.stiffness[i] * abs(min(flat.value[i], 0.0)) ** (flat.exponent[i] + 1.0)
-            if flat.value[i] > 0.0 and flat.lower[i] < 0.0:
-                before += 0.5 * flat.stiffness[i] * flat.value[i] ** 2
-        before += h * abs(force[i] * flat.offset[i])
-    return after > GAIN * before

@@ -19,12 +19,14 @@ from pliant.solution import Status
 from pliant.solvers.driver import is_sane, takes_quick
 from pliant.solvers.formulation import ROUGH, Formulation
 from pliant.solvers.quick import QUICK
+from pliant.systems.mujoco_answer import OTHERWISE
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_bounce import bounce
 from pliant.systems.mujoco_contacts import patches
-from pliant.systems.mujoco_direct import LOOKS, OTHERWISE
+from pliant.systems.mujoco_direct import LOOKS
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_flat import Mass
 from pliant.systems.mujoco_follow import centre, follow_open
 from pliant.systems.mujoco_foundation import WITHOUT_ROWS, Layers, total_force
 from pliant.systems.mujoco_kept import Kept
@@ -33,7 +35,7 @@ from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
 from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
-from pliant.systems.mujoco_rows import Mass, mass_pattern, read_rows
+from pliant.systems.mujoco_rows import mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
 from pliant.systems.mujoco_solve import NO_START, Answer, Step, solve_flat
@@ -56,6 +58,11 @@ def check_belongs(model: Any, data: Any) -> None:
         raise InputError(
             "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
         )
+
+
+def _make_room(site: Site, data: Any) -> None:
+    """For twice the rows that there are."""
+    site.make_room(2 * max(data.nefc, data.ncon), 2 * data.nJ)
 
 
 class Stepper:
@@ -132,7 +139,7 @@ class Stepper:
             site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._aside, data))
             if not data.maxuse_arena:  # how much a step takes, before it is taken where nothing may be missing
                 mujoco().mj_fwdPosition(self._twin.model, data)
-            site.make_room(2 * max(data.nefc, data.ncon))
+            _make_room(site, data)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """In the order of the groups of `mujoco_site`."""
@@ -180,7 +187,7 @@ class Stepper:
             numbers, kept = course.numbers, course.kept
         found = int(roll_at(site.table, numbers, kept, solver.lift, QUICK * solver.tolerance))
         if found == OTHERWISE:
-            site.make_room(2 * max(data.nefc, data.ncon))
+            _make_room(site, data)
         return found
 
     def evaluate(self, model: Any, data: Any, *, control: bool) -> np.ndarray:

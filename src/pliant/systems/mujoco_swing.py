@@ -19,7 +19,7 @@ from pliant._compile import kernel
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_rows import Mass
+from pliant.systems.mujoco_flat import Mass
 
 LITTLE = 1e-5  # radians, or metres, of all joints together in a step: what moves less kicks nothing
 KICK = 0.02  # of the energy of motion, twice what a step may add

@@ -11,9 +11,9 @@ import numpy as np
 from pliant._compile import kernel
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_flat import Efc
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_rows import Efc
 from pliant.systems.mujoco_smooth import Smooth
 
 NO_GAPS: Final = np.zeros(0)
