@@ -99,8 +99,9 @@ def _only_borrows(function: Callable[..., Any]) -> bool:
     steps = list(dis.get_instructions(function))
     if function.__closure__ or any(step.opname in _ATTRIBUTES and step.argval in _MAKERS for step in steps):
         return False
-    called = {step.argval: function.__globals__.get(step.argval) for step in steps if step.opname == "LOAD_GLOBAL"}
-    kernels = [made for made in called.values() if hasattr(made, "py_func")]
+    called = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
+    found: list[Any] = [function.__globals__.get(name) for name in called]
+    kernels = [made for made in found if hasattr(made, "py_func")]
     inlined = [made for made in kernels if made.targetoptions.get("inline") == "always"]
     return all(_only_borrows(made.py_func) for made in inlined) and all(
         _gives_numbers(made.py_func) for made in kernels if made not in inlined

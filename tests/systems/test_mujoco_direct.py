@@ -12,7 +12,6 @@ import pytest
 import pliant
 from pliant.systems import (
     mujoco_answer,
-    mujoco_direct,
     mujoco_follow,
     mujoco_layout,
     mujoco_native,
