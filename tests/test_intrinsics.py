@@ -106,7 +106,7 @@ def test_rooms_are_apart_and_given_back(n):
 
 @kernel
 def added(x: Array, to: int, of: int, apart: int, a: float, b: float, c: float, d: float) -> None:
-    add_eight(x, to, of, apart, a, b, c, d)
+    add_eight(x, to, x, of, apart, a, b, c, d)
 
 
 @pytest.mark.parametrize(("of", "apart"), [(0, 8), (20, 9), (20, 0), (7, 3)])
@@ -115,7 +115,7 @@ def test_eight_of_four_rows_at_a_time(of, apart):
     x, factors = rng.standard_normal(60), rng.standard_normal(4)
     y = x.copy()
     added(x, 11, of, apart, *factors)
-    plain.add_eight(y, 11, of, apart, *factors)
+    plain.add_eight(y, 11, y, of, apart, *factors)
     np.testing.assert_array_equal(x, y)
 
 

@@ -114,14 +114,14 @@ def subtract_eight(array: np.ndarray, to: int | np.uint64, of: int | np.uint64, 
 
 
 def add_eight(
-    array: np.ndarray, to: int | np.uint64, of: int | np.uint64, apart: int | np.uint64,
+    target: np.ndarray, to: int | np.uint64, source: np.ndarray, of: int | np.uint64, apart: int | np.uint64,
     a: float, b: float, c: float, d: float,
 ) -> None:  # fmt: skip
-    """array[to + j] += factor array[of + k apart + j] for eight j, k = 0 to 3 and their factors a to d; likewise."""
-    total = array[to : to + 8].copy()
+    """target[to + j] += factor source[of + k apart + j] for eight j, k = 0 to 3 and their factors a to d; likewise."""
+    total = target[to : to + 8].copy()
     for k, factor in enumerate((a, b, c, d)):
-        total += factor * array[of + k * apart : of + k * apart + 8]
-    array[to : to + 8] = total
+        total += factor * source[of + k * apart : of + k * apart + 8]
+    target[to : to + 8] = total
 
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
@@ -196,12 +196,13 @@ def _subtracts(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 
 def _adds(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    data = make_array(signature.args[0])(context, builder, arguments[0]).data
-    to, of, apart = _words(context, builder, signature.args[1:4], arguments[1:4])
-    there = _eight(builder, data, to)
+    target, source = (make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 2))
+    (to,) = _words(context, builder, signature.args[1:2], arguments[1:2])
+    of, apart = _words(context, builder, signature.args[3:5], arguments[3:5])
+    there = _eight(builder, target, to)
     total = builder.load(there, align=8)
-    for factor in arguments[4:]:
-        total = builder.fadd(total, _product(builder, data, of, factor))
+    for factor in arguments[5:]:
+        total = builder.fadd(total, _product(builder, source, of, factor))
         of = builder.add(of, apart)
     builder.store(total, there, align=8)
     return context.get_dummy_value()
@@ -247,9 +248,11 @@ _give_twin(
 )
 _give_twin(
     add_eight,
-    lambda array, to, of, apart, a, b, c, d: types.none,
+    lambda target, to, source, of, apart, a, b, c, d: types.none,
     _adds,
     types.Array,
-    *(types.Integer,) * 3,
+    types.Integer,
+    types.Array,
+    *(types.Integer,) * 2,
     *(types.Float,) * 4,
 )

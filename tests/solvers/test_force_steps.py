@@ -26,7 +26,7 @@ class Made:
         flat = mixed(seed).flat()
         self.kind, m = flat.kind, len(flat.kind)
         inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-        self.A, none = np.zeros((m, m)), np.zeros(m + 1, np.int64)
+        self.A, none = np.zeros((m, wide(m))), np.zeros(m + 1, np.int64)
         find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val, self.A)
         self.rows = Rows(
             flat.step, flat.block_ptr, np.zeros(len(flat.block_ptr), np.int64), none, none, np.zeros(1), flat.jac_ptr,
@@ -35,7 +35,7 @@ class Made:
         bare(self.rows, self.A)
         fill_rows(flat, self.rows)
         squares = int(self.rows.square_ptr[-1])
-        sizes: dict[str, Any] = {"B": squares, "C": squares, "H": 9, "k": m, "push": m, "flow": m, "values": 9}
+        sizes: dict[str, Any] = {"B": squares, "C": squares, "H": 9, "k": m, "push": m, "flow": wide(m), "values": 9}
         room: dict[str, Any] = {name: np.zeros(size) for name, size in sizes.items()}
         room |= {"work": np.zeros(m * wide(m)), "small": np.zeros((1, 3, 3)), "exchange": np.zeros(1, np.int64)}
         self.pieces = System(**room)
@@ -44,7 +44,7 @@ class Made:
 
     def blocks(self, entries: np.ndarray) -> np.ndarray:
         """(m, m) from the squares of the blocks."""
-        whole, ptr, square = np.zeros_like(self.A), self.rows.block_ptr, self.rows.square_ptr
+        whole, ptr, square = np.zeros_like(self.A[:, : len(self.A)]), self.rows.block_ptr, self.rows.square_ptr
         for b, (lo, hi) in enumerate(itertools.pairwise(ptr)):
             whole[lo:hi, lo:hi] = entries[square[b] : square[b + 1]].reshape(hi - lo, hi - lo)
         return whole
@@ -57,7 +57,7 @@ def test_the_direction_solves_its_system(seed):
     linearise_blocks(made.rows, made.force, made.rate, 0.0, made.pieces)
     missed, df = made.rng.normal(size=m), np.zeros(m)
     B, C, k = made.blocks(made.pieces.B), made.blocks(made.pieces.C), made.pieces.k.copy()
-    D = B + C @ (made.rows.step * made.A + np.diag(LEAST * made.rows.law[:, PROX]))
+    D = B + C @ (made.rows.step * made.A[:, :m] + np.diag(LEAST * made.rows.law[:, PROX]))
     wanted = np.linalg.solve(D, k - C @ missed)
     direction(made.rows, made.pieces, made.A, missed, df)
     np.testing.assert_allclose(D @ df, D @ wanted, atol=1e-9 * np.abs(wanted).max())

@@ -102,7 +102,7 @@ def _collect_block(
             z = step * weight[e + 2] if left > 2 else 0.0
             u = step * weight[e + 3] if left > 3 else 0.0
             for k in range(0, w, 8):
-                add_eight(work, t_base + a * w + k, g_base + q * w + k, w, x, y, z, u)
+                add_eight(work, t_base + a * w + k, work, g_base + q * w + k, w, x, y, z, u)
 
 
 @kernel(inline=True)
@@ -119,7 +119,7 @@ def _add_rows(work: Array, m: int, count: int, symmetric: bool) -> None:
             g = g_base + a * w + i
             g0, g1, g2, g3 = work[g], work[g + w], work[g + 2 * w], work[g + 3 * w]
             for j in range(0, i + 1 if symmetric else m, 8):
-                add_eight(work, i * w + j, t_base + a * w + j, w, g0, g1, g2, g3)
+                add_eight(work, i * w + j, work, t_base + a * w + j, w, g0, g1, g2, g3)
 
 
 @kernel(inline=True)

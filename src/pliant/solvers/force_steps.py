@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import cubes, flattened, folded, long_room, room
+from pliant._intrinsics import add_eight, cubes, flattened, folded, long_room, room
 from pliant.inputs import Array
 from pliant.solvers.dense import solve_rows, wide
 from pliant.solvers.linear import System
@@ -20,7 +20,7 @@ def make_pieces(rows: Rows) -> System:
     """On the caller's stack."""
     m, squares, none = rows.law.shape[0], rows.square_ptr[-1], room(9)
     return System(
-        room(squares), room(squares), none, room(m), room(m), room(m), none, room(m * wide(m)), cubes(none),
+        room(squares), room(squares), none, room(m), room(m), room(wide(m)), none, room(m * wide(m)), cubes(none),
         long_room(1),
     )  # fmt: skip
 
@@ -61,8 +61,6 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
         lo, size = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b]
         for i in range(size):
             if row < n and active[row] == lo + i:
-                for j in range(n, w):
-                    D[row, j] = 0.0
                 if n == df.size:
                     D[row, n] = _fill_row(rows, pieces, A, b, i, missed, flattened(D), row * w)
                 else:
@@ -72,6 +70,8 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
                     for j in range(n):
                         D[row, j] = pieces.flow[active[j]]
                     D[row, n] = known
+                    for j in range(n + 1, w):
+                        D[row, j] = 0.0
                 row += 1
     solve_rows(D, x)
     for i in range(n):
@@ -80,24 +80,19 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
 
 @kernel(inline=True)
 def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, out: Array, start: int) -> float:
-    """Row i of block b of B + C (h A + E), to out[start:]; its right-hand side."""
+    """Row i of block b of B + C (h A + E), to out[start:], as wide as A; its right-hand side."""
     lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-    a, width, there = flattened(A), np.uint64(missed.size), np.uint64(start)  # without sign: see mobility.py
-    known, first = pieces.k[lo + i], True
+    a, width, there = flattened(A), np.uint64(A.shape[1]), np.uint64(start)  # without sign: see mobility.py
+    none, eight, known = np.uint64(0), np.uint64(8), pieces.k[lo + i]
+    for j in range(width):
+        out[there + j] = 0.0
     for s in range(size):
         c = pieces.C[q + i * size + s]
         if c != 0.0:
             scale, at = c * rows.step, np.uint64(lo + s) * width
-            if first:
-                for j in range(width):
-                    out[there + j] = scale * a[at + j]
-            else:
-                for j in range(width):
-                    out[there + j] += scale * a[at + j]
-            known, first = known - c * missed[lo + s], False
-    if first:
-        for j in range(width):
-            out[there + j] = 0.0
+            for j in range(none, width, eight):
+                add_eight(out, there + j, a, at + j, none, scale, 0.0, 0.0, 0.0)
+            known -= c * missed[lo + s]
     for s in range(size):
         least = LEAST * rows.law[lo + s, PROX]
         out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * least

@@ -6,7 +6,7 @@ Indices of inner loops are without sign; those with one could count from the end
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import flattened, folded, room
+from pliant._intrinsics import add_eight, flattened, folded, room, subtract_eight
 from pliant.inputs import Array, Ints
 from pliant.solvers.whiten import Inertia, whiten_rows
 
@@ -15,10 +15,11 @@ FEW, MANY = 64, 256  # velocities; with more, rows are seldom coupled to most of
 
 @kernel
 def find_mobility(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A: Array) -> None:
-    """Fill A, (m, m), of rows in CSR."""
+    """Fill A, (m, wide(m)), of m rows in CSR. Its other columns become 0, so that inner loops take whole registers."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
     if nv <= FEW and m <= MANY:
-        Z = folded(room(nv * m), nv, m)
+        tall = (nv + 3) // 4 * 4
+        Z = folded(room(tall * A.shape[1]), tall, A.shape[1])
         _whiten_columns(inertia, jac_ptr, jac_idx, jac_val, Z)
         _of_columns(Z, A)
     else:
@@ -33,47 +34,49 @@ def _of_sparse(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A
 
 @kernel
 def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
-    """Z := inv(L) G', (nv, m): all rows at once."""
+    """Z := inv(L) G', (nv or some more, wide(m)): all rows at once; the rest of it becomes 0."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
-    for j in range(nv):
-        for i in range(m):
-            Z[j, i] = 0.0
+    z, width, eight = flattened(Z), np.uint64(Z.shape[1]), np.uint64(8)
+    for i in range(z.size):
+        z[i] = 0.0
     for i in range(m):
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             Z[nv - 1 - jac_idx[e], i] = jac_val[e]
-    z, width = flattened(Z), np.uint64(m)
     for j in range(nv):
         scale, here = 1.0 / inertia.val[inertia.ptr[j]], np.uint64(j) * width
         for i in range(width):
             z[here + i] *= scale
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
             below, l = np.uint64(inertia.idx[e]) * width, inertia.val[e]
-            for i in range(width):
-                z[below + i] -= l * z[here + i]
+            for i in range(np.uint64(0), width, eight):
+                subtract_eight(z, below + i, here + i, l)
 
 
 @kernel
 def _of_columns(Z: Array, A: Array) -> None:
-    """A := Z' Z."""
-    nv, m = np.uint64(Z.shape[0]), np.uint64(Z.shape[1])
-    a, z = flattened(A), flattened(Z)
-    for i in range(m * m):
+    """A := Z' Z, four rows of Z at a time."""
+    tall, m, w = np.uint64(Z.shape[0]), np.uint64(A.shape[0]), np.uint64(Z.shape[1])
+    a, z, four, eight = flattened(A), flattened(Z), np.uint64(4), np.uint64(8)
+    for i in range(a.size):
         a[i] = 0.0
-    for j in range(nv):
+    for j in range(np.uint64(0), tall, four):
         for i in range(m):
-            f = z[j * m + i]
-            if f != 0.0:  # half of them are not: a row moves what lies between it and the root
-                for k in range(i, m):
-                    a[i * m + k] += f * z[j * m + k]
+            at = j * w + i
+            f0, f1, f2, f3 = z[at], z[at + w], z[at + np.uint64(2) * w], z[at + np.uint64(3) * w]
+            if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:  # a row moves what lies between it and the root
+                for k in range(i // eight * eight, w, eight):
+                    add_eight(a, i * w + k, z, j * w + k, w, f0, f1, f2, f3)
     for i in range(m):
         for k in range(i):
-            a[i * m + k] = a[k * m + i]
+            a[i * w + k] = a[k * w + i]
 
 
 @kernel
 def _of_rows(z: Array, ptr: Ints, idx: Ints, val: Array, A: Array) -> None:
     """A := Z Z', Z in CSR. z: (nv,), zeros, to work with."""
     for i in range(ptr.size - 1):
+        for j in range(ptr.size - 1, A.shape[1]):
+            A[i, j] = 0.0
         for e in range(ptr[i], ptr[i + 1]):
             z[idx[e]] = val[e]
         for j in range(i + 1):
@@ -88,11 +91,20 @@ def _of_rows(z: Array, ptr: Ints, idx: Ints, val: Array, A: Array) -> None:
 
 @kernel
 def multiply(A: Array, h: float, x: Array, y: Array) -> None:
-    """y := h A x, A symmetric."""
-    a, n = flattened(A), np.uint64(x.size)
+    """y := h A x, A symmetric, (n, wide(n)), by its rows, four at a time."""
+    a, n, w = flattened(A), np.uint64(x.size), np.uint64(A.shape[1])
+    total, one, two, three = room(A.shape[1]), np.uint64(1), np.uint64(2), np.uint64(3)
+    four, eight, j = np.uint64(4), np.uint64(8), np.uint64(0)
+    for i in range(w):
+        total[i] = 0.0
+    while j + three < n:
+        f0, f1, f2, f3 = h * x[j], h * x[j + one], h * x[j + two], h * x[j + three]
+        for i in range(np.uint64(0), w, eight):
+            add_eight(total, i, a, j * w + i, w, f0, f1, f2, f3)
+        j += four
+    while j < n:
+        for i in range(np.uint64(0), w, eight):
+            add_eight(total, i, a, j * w + i, np.uint64(0), h * x[j], 0.0, 0.0, 0.0)
+        j += one
     for i in range(n):
-        y[i] = 0.0
-    for j in range(n):
-        f = h * x[j]
-        for i in range(n):
-            y[i] += a[j * n + i] * f
+        y[i] = total[i]

@@ -11,6 +11,7 @@ from pliant._intrinsics import folded, room
 from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
+from pliant.solvers.dense import wide
 from pliant.solvers.force_steps import cut, direction, make_pieces, onto_rims
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
@@ -74,7 +75,7 @@ def quick(
         return True
     if m > MOST:
         return False
-    A = folded(room(m * m), m, m)
+    A = folded(room(m * wide(m)), m, wide(m))
     find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val, A)
     rows = bare_rows(flat, A)
     motion = brief_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
