@@ -59,7 +59,7 @@ def test_the_direction_solves_its_system(seed):
     B, C, k = made.blocks(made.pieces.B), made.blocks(made.pieces.C), made.pieces.k.copy()
     D = B + C @ (made.rows.step * made.A[:, :m] + np.diag(LEAST * made.rows.law[:, PROX]))
     wanted = np.linalg.solve(D, k - C @ missed)
-    direction(made.rows, made.pieces, made.A, missed, df)
+    direction(made.rows, made.pieces, made.A, missed, LEAST, df)
     np.testing.assert_allclose(D @ df, D @ wanted, atol=1e-9 * np.abs(wanted).max())
 
 

@@ -12,6 +12,8 @@ from pliant.solvers.rows import FRICTION, MOBILITY, PROX, REACH, Rows
 # Least compliance of a row, relative to h a. Less than that of sparse factors, which lose more digits: what creeps
 # turns by it in a step.
 LEAST = 1e-9
+TORN = 30.0  # times the normal force; what slips would take a few times as much to stick
+OVER = 1.01  # of the way to the rim: far enough that compliance does not take it back
 BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes that was to stick, if it is not far off
 
 
@@ -39,8 +41,8 @@ def cut(rows: Rows, scale: float) -> Rows:
 
 
 @kernel
-def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) -> None:
-    """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own.
+def direction(rows: Rows, pieces: System, A: Array, missed: Array, least: float, df: Array) -> None:
+    """(B + C (h A + E)) df = k - C missed; E is the least compliance of rows that have none of their own, in h a.
 
     A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
     """
@@ -62,9 +64,9 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
         for i in range(size):
             if row < n and active[row] == lo + i:
                 if n == df.size:
-                    D[row, n] = _fill_row(rows, pieces, A, b, i, missed, flattened(D), row * w)
+                    D[row, n] = _fill_row(rows, pieces, A, b, i, missed, least, flattened(D), row * w)
                 else:
-                    known = _fill_row(rows, pieces, A, b, i, missed, pieces.flow, 0)
+                    known = _fill_row(rows, pieces, A, b, i, missed, least, pieces.flow, 0)
                     for j in range(df.size):
                         known -= pieces.flow[j] * df[j]
                     for j in range(n):
@@ -79,7 +81,9 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, df: Array) ->
 
 
 @kernel(inline=True)
-def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, out: Array, start: int) -> float:
+def _fill_row(
+    rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Array, least: float, out: Array, start: int
+) -> float:
     """Row i of block b of B + C (h A + E), to out[start:], as wide as A; its right-hand side."""
     lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
     a, width, there = flattened(A), np.uint64(A.shape[1]), np.uint64(start)  # without sign: see mobility.py
@@ -94,8 +98,8 @@ def _fill_row(rows: Rows, pieces: System, A: Array, b: int, i: int, missed: Arra
                 add_eight(out, there + j, a, at + j, none, scale, 0.0, 0.0, 0.0)
             known -= c * missed[lo + s]
     for s in range(size):
-        least = LEAST * rows.law[lo + s, PROX]
-        out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * least
+        give = least * rows.law[lo + s, PROX]
+        out[start + lo + s] += pieces.B[q + i * size + s] + pieces.C[q + i * size + s] * give
     return known
 
 
@@ -120,3 +124,58 @@ def onto_rims(rows: Rows, pieces: System, force: Array, moved: Array) -> bool:
                 moved[lo + j] = (shrink - 1.0) * force[lo + j]
                 force[lo + j] += moved[lo + j]
     return found
+
+
+@kernel
+def is_torn(rows: Rows, pieces: System, force: Array, df: Array) -> bool:
+    """Whether several contacts are to stick and friction after the step would be TORN times what the largest normal
+    force, before or after it, allows."""
+    normal, friction, sticking = 0.0, 0.0, 0
+    for b in range(rows.block_ptr.size - 1):
+        lo, n, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
+        if n < 2:
+            continue
+        normal, sticks = max(normal, max(force[lo], force[lo] + df[lo])), False
+        for j in range(1, n):
+            mu = rows.law[lo + j, FRICTION]
+            if mu > 0.0:
+                friction = max(friction, abs(force[lo + j] + df[lo + j]) / mu)
+                sticks = pieces.C[q + j * n + j] != 0.0 and pieces.B[q + j * n] == 0.0
+        sticking += sticks
+    return sticking > 1 and friction > TORN * normal
+
+
+@kernel
+def share_out(rows: Rows, force: Array, shared: Array, df: Array) -> None:
+    """df := shared + t (df - shared), with the first t in (0, 1] at which a contact that `shared` leaves within its
+    cone comes to its rim, or a bit beyond: what it would take of the load after that, others must.
+
+    Rows that hardly tell who of them sticks, as those of one foot, would pull at each other with forces far beyond all
+    cones. shared: the step with some compliance, in which they share the load.
+    """
+    first = 1.0
+    for b in range(rows.block_ptr.size - 1):
+        lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
+        if hi - lo < 2:
+            continue
+        normal, more = force[lo] + shared[lo], df[lo] - shared[lo]
+        here, along, square = normal * normal, normal * more, more * more  # of r^2 - |l|^2, r and l in steps of t
+        for i in range(lo + 1, hi):
+            mu = rows.law[i, FRICTION]
+            if mu > 0.0:
+                l, d = (force[i] + shared[i]) / mu, (df[i] - shared[i]) / mu
+                here, along, square = here - l * l, along - l * d, square - d * d
+        if normal > 0.0 and here > 0.0:
+            first = min(first, _first_root(here, along, square))
+    for i in range(df.size):
+        df[i] = shared[i] + OVER * first * (df[i] - shared[i])
+
+
+@kernel
+def _first_root(c: float, b: float, a: float) -> float:
+    """The least t > 0 with c + 2 b t + a t^2 = 0, c > 0; inf: there is none."""
+    inside = b * b - a * c
+    if inside < 0.0:
+        return np.inf
+    bottom = np.sqrt(inside) - b
+    return c / bottom if bottom > 0.0 else np.inf

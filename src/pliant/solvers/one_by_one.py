@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant._compile import kernel
 from pliant.inputs import Array
-from pliant.solvers.force_steps import direction
+from pliant.solvers.force_steps import LEAST, direction
 from pliant.solvers.island import FACTORIZATIONS, ITERATIONS, RESIDUAL, TOLERANCE, Motion, copy
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import multiply
@@ -38,7 +38,7 @@ def settle_pieces(
     for _ in range(most):
         for b in range(rows.block_ptr.size - 1):
             _aim(rows, b, pieces, force, p, line)
-        direction(rows, pieces, A, nothing, df)
+        direction(rows, pieces, A, nothing, LEAST, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         for i in range(m):
@@ -168,7 +168,7 @@ def try_pieces(
         multiply(A, h, force, df)
         for i in range(m):
             nothing[i] = df[i] + free[i] - p[i]
-        direction(rows, pieces, A, nothing, df)
+        direction(rows, pieces, A, nothing, LEAST, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         largest = worst = 0.0

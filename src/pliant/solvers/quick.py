@@ -12,7 +12,7 @@ from pliant._linkage import separate
 from pliant.flat import Flat
 from pliant.inputs import Array
 from pliant.solvers.dense import wide
-from pliant.solvers.force_steps import cut, direction, make_pieces, onto_rims
+from pliant.solvers.force_steps import LEAST, cut, direction, is_torn, make_pieces, onto_rims, share_out
 from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.island import (
     FACTORIZATIONS,
@@ -48,6 +48,7 @@ FAR = 1e-4  # a residual below which none is
 NEARLY = 1e-10  # a residual below which steps go on only while they gain
 GAINING = 0.3  # of the residual before, of which they must leave less
 SHARP, CONTRAST = 1e-10, 1e3  # a residual that is small enough where no force is so much larger than what it changes
+SHARED = 1e-3  # compliance relative to h a, with which contacts of one foot share a load
 POLISHES = 3  # of those steps, with precise rates
 QUICK = 0.5  # of the tolerance, that will do
 FEW, ALL = 6, 64  # blocks, and pieces that all are tried
@@ -165,8 +166,13 @@ def _newton(
                 return True
             if gap > worst and worst <= SHARP * scale:  # else slow slips turn on and on, for nothing
                 clear(pieces.k)
-        direction(rows, pieces, A, missed, df)
+        direction(rows, pieces, A, missed, LEAST, df)
         tally[FACTORIZATIONS] += 1
+        torn = k < FIRST and is_torn(rows, pieces, force, df)
+        if torn:
+            direction(rows, pieces, A, missed, SHARED, dp)
+            share_out(rows, force, dp, df)
+            tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         step = 1.0
         if k > 0 and k % SEARCHED == 0 and residual > FAR:
@@ -180,7 +186,7 @@ def _newton(
         for i in range(m):
             p[i] += free[i]
         clear(missed)
-        if step == 1.0 and k < FIRST and onto_rims(rows, pieces, force, moved):
+        if step == 1.0 and k < FIRST and not torn and onto_rims(rows, pieces, force, moved):
             multiply(A, h, moved, missed)
     return False
 
@@ -200,7 +206,7 @@ def _polish(rows: Rows, inertia: Inertia, motion: Motion, A: Array, pieces: Syst
             return
         copy(force, before)
         linearise_blocks(rows, force, p, lift, pieces)
-        direction(rows, pieces, A, nothing, df)
+        direction(rows, pieces, A, nothing, LEAST, df)
         tally[FACTORIZATIONS] += 1
         tally[ITERATIONS] += 1
         for i in range(force.size):
