@@ -28,7 +28,10 @@ def share(work: Work, threads: int, pool: ThreadPoolExecutor | None) -> None:
             stop.set()
             raise
 
-    others: list[Future[None]] = [] if pool is None else [pool.submit(guarded, k) for k in range(1, threads)]
+    if pool is None:
+        guarded(0)
+        return
+    others: list[Future[None]] = [pool.submit(guarded, k) for k in range(1, threads)]
     try:
         guarded(0)
         while wait(others, PATIENCE).not_done:
