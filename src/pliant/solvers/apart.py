@@ -35,9 +35,9 @@ def solve_apart(
     if is_one_tree(inertia.parent, flat.jac_ptr):
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
     velocity_island, row_island, count = find_islands(flat)
-    v_ptr, velocities = members(velocity_island, count)
-    if count == 1 and 2 * velocities.size > velocity.size:
+    if count == 1 and 2 * _held(velocity_island) > velocity.size:
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+    v_ptr, velocities = members(velocity_island, count)
     r_ptr, rows = members(row_island, count)
     local, some, good = np.empty(velocity.size, np.int64), np.zeros(3), True
     for k in range(count):
@@ -61,6 +61,15 @@ def solve_apart(
         tally[1] += some[1]
         tally[2] += some[2]
     return good
+
+
+@kernel
+def _held(island: Ints) -> int:
+    """How many velocities have rows."""
+    some = 0
+    for k in island:
+        some += k >= 0
+    return some
 
 
 @kernel(inline=True)
