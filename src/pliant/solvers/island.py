@@ -230,7 +230,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
     if motion.tally[PRECISE] == TWOFOLD:
         _precise_gain(rows, inertia, force, v)
     elif motion.tally[PRECISE] == PLAIN:
-        _plain_gain(rows, inertia, force, motion.x, v)
+        plain_gain(rows, inertia, force, motion.x, v)
     else:
         whitened_impulse(rows, force, motion.x)
         to_velocity(inertia, motion.x, v)
@@ -266,7 +266,7 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
 
 
 @kernel
-def _plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
+def plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
     """The same in working precision, without Z."""
     for j in range(v.size):
         v[j] = 0.0
