@@ -11,6 +11,7 @@ import pliant
 from pliant.studies import scenes, stack
 from pliant.studies.peers import Peer, mujoco_peers, ours
 from pliant.studies.stack_modes import growth, mode
+from pliant.systems.mujoco_stats import stats
 from tests.support.letters import smallest
 
 
@@ -103,3 +104,14 @@ def test_what_is_said_of_others_names_them_and_who_is_missing(names, outcome, ho
 def test_scenes_are_models_as_they_are():
     for xml in (scenes.incline(0.3, 0.01), scenes.pinch(0.01)):
         assert pliant.load(xml).model.nv >= 6
+
+
+def test_an_impact_through_many_spheres_and_rest_take_few_iterations():
+    runner = ours(scenes.HARD).start(scenes.stack(100, stack.STEP))
+    counted, taken = stats(runner.data), []
+    for _ in range(160):
+        before = counted.iterations
+        runner.step(1)
+        taken.append(counted.iterations - before)
+    assert max(taken[90:110]) <= 12  # contacts that close one because of the other are found at once
+    assert max(taken[150:]) <= 2

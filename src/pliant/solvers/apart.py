@@ -44,9 +44,9 @@ def _solve_islands(
 ) -> bool:  # fmt: skip
     """`solve_apart`, of several trees. A kernel of its own: it makes arrays, which one tree does not need."""
     velocity_island, row_island, count = find_islands(flat)
-    v_ptr, velocities = members(velocity_island, count)
-    if count == 1 and 2 * velocities.size > velocity.size:
+    if count == 1 and 2 * _held(velocity_island) > velocity.size:
         return _solve_one(flat, inertia, push, guess, lift, goal, rough, force, velocity, tally, known)
+    v_ptr, velocities = members(velocity_island, count)
     r_ptr, rows = members(row_island, count)
     local, some, good = np.empty(velocity.size, np.int64), np.zeros(3), True
     for k in range(count):
@@ -70,6 +70,15 @@ def _solve_islands(
         tally[1] += some[1]
         tally[2] += some[2]
     return good
+
+
+@kernel
+def _held(island: Ints) -> int:
+    """How many velocities have rows."""
+    some = 0
+    for k in island:
+        some += k >= 0
+    return some
 
 
 @kernel(inline=True)

@@ -53,30 +53,34 @@ def make_blocks(rows: Rows, nv: int, code: Ints) -> Blocks:
 
 @kernel(inline=True)
 def _fill_mobility(rows: Rows, nv: int, program: Program, d: int, A: Array) -> None:
-    order, z = program.order, np.zeros(nv * d)
+    order, z, sums = program.order, np.zeros(nv * d), few()
     nb = order.size
     for k in range(nb):
         lo, hi = rows.block_ptr[order[k]], rows.block_ptr[order[k] + 1]
         for i in range(lo, hi):
             for e in range(rows.ptr[i], rows.ptr[i + 1]):
                 z[rows.idx[e] * d + i - lo] = rows.step * rows.val[e]
-        _products(rows, order[k], z, A, k * d * d, d)
+        _products(rows, order[k], z, A, k * d * d, d, sums)
         for e in range(program.ptr[k], program.ptr[k + 1]):
-            _products(rows, order[program.later[e]], z, A, (nb + e) * d * d, d)
+            _products(rows, order[program.later[e]], z, A, (nb + e) * d * d, d, sums)
         for i in range(lo, hi):
             for e in range(rows.ptr[i], rows.ptr[i + 1]):
                 z[rows.idx[e] * d + i - lo] = 0.0
 
 
 @kernel(inline=True)
-def _products(rows: Rows, b: int, z: Array, A: Array, at: int, d: int) -> None:
-    """The d rows in z times those of block b."""
+def _products(rows: Rows, b: int, z: Array, A: Array, at: int, d: int, sums: Array) -> None:
+    """The d rows in z times those of block b. sums: to work with, in registers, where the compiler knows d."""
     lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
     for j in range(lo, hi):
+        for i in range(d):
+            sums[i] = 0.0
         for e in range(rows.ptr[j], rows.ptr[j + 1]):
             there, x = rows.idx[e] * d, rows.val[e]
             for i in range(d):
-                A[at + i * d + j - lo] += x * z[there + i]
+                sums[i] += x * z[there + i]
+        for i in range(d):
+            A[at + i * d + j - lo] = sums[i]
 
 
 @kernel

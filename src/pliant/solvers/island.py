@@ -31,7 +31,7 @@ from pliant.solvers.rows import (
     whitened_impulse,
 )
 from pliant.solvers.symbolic import Pattern
-from pliant.solvers.whiten import Inertia, from_force, to_velocity, velocity_gain
+from pliant.solvers.whiten import Inertia, from_force, is_diagonal, to_velocity, velocity_gain
 
 POLISHED = 1e-15  # a residual below which no step is worth taking
 RIGID = 1e7  # h a S above which the sparse factorization cannot tell the forces of redundant rows apart
@@ -230,7 +230,7 @@ def settle(rows: Rows, inertia: Inertia, motion: Motion, lift: float, force: Arr
     if motion.tally[PRECISE] == TWOFOLD:
         _precise_gain(rows, inertia, force, v)
     elif motion.tally[PRECISE] == PLAIN:
-        _plain_gain(rows, inertia, force, motion.x, v)
+        plain_gain(rows, inertia, force, motion.x, v)
     else:
         whitened_impulse(rows, force, motion.x)
         to_velocity(inertia, motion.x, v)
@@ -266,7 +266,7 @@ def _precise_gain(rows: Rows, inertia: Inertia, force: Array, v: Array) -> None:
 
 
 @kernel
-def _plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
+def plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) -> None:
     """The same in working precision, without Z."""
     for j in range(v.size):
         v[j] = 0.0
@@ -274,6 +274,10 @@ def _plain_gain(rows: Rows, inertia: Inertia, force: Array, x: Array, v: Array) 
         f = rows.step * force[i]
         for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
             v[rows.jac_idx[e]] += rows.jac_val[e] * f
+    if is_diagonal(inertia):
+        for j in range(v.size):
+            v[j] /= inertia.mass_val[j]
+        return
     from_force(inertia, v, x)
     to_velocity(inertia, x, v)
 

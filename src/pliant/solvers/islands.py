@@ -16,13 +16,16 @@ def _label_velocities(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: In
     root = np.arange(nv)
     for v in range(nv):
         for e in range(mass_ptr[v], mass_ptr[v + 1]):
-            _join(root, v, mass_idx[e])
+            if mass_idx[e] != v:
+                _join(root, _find(root, v), mass_idx[e])
     for b in range(block_ptr.size - 1):
         lo, hi = jac_ptr[block_ptr[b]], jac_ptr[block_ptr[b + 1]]
+        own = _find(root, jac_idx[lo]) if lo < hi else 0
         for e in range(lo + 1, hi):
-            _join(root, jac_idx[lo], jac_idx[e])
+            if root[jac_idx[e]] != own:
+                own = _join(root, own, jac_idx[e])
     for v in range(nv):
-        root[v] = _find(root, v)
+        root[v] = root[root[v]]  # which is not larger, and knows its own by now
     return root
 
 
@@ -35,12 +38,14 @@ def _find(root: Ints, v: int) -> int:
 
 
 @kernel
-def _join(root: Ints, a: int, b: int) -> None:
-    a, b = _find(root, a), _find(root, b)
+def _join(root: Ints, a: int, b: int) -> int:
+    """The root of both; a is one already."""
+    b = _find(root, b)
     if a < b:
         root[b] = a
-    elif b < a:
-        root[a] = b
+        return a
+    root[a] = b
+    return b
 
 
 @kernel

@@ -207,10 +207,10 @@ def power_rate_at(law: Array, h: float, i: int, force: float, near: float) -> fl
         else:
             high = r
         new = r - (g - force) / slope if slope > 0.0 else low
+        if slope > 0.0 and abs(g - force) <= CLOSE * force:  # squared, that is what rounding leaves, also at the ends
+            return clip(new, low, high)
         if not (low < new < high):
             new = 0.5 * (low + high)
-        elif abs(g - force) <= CLOSE * force:  # squared, that is what rounding leaves
-            return new
         if new in (low, high) or abs(new - r) <= 1e-16 * abs(r):
             return new
         r = new

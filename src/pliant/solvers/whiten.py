@@ -34,9 +34,26 @@ class Inertia(NamedTuple):
 @kernel
 def factor_inertia(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
     """L L' = M, M symmetric positive definite in CSR."""
+    if mass_idx.size == mass_ptr.size - 1:
+        return _factor_diagonal(mass_ptr, mass_idx, mass_val)
     if _is_tree(mass_ptr, mass_idx):
         return _factor_tree(mass_ptr, mass_idx, mass_val)
     return _factor_any(mass_ptr, mass_idx, mass_val)
+
+
+@kernel
+def _factor_diagonal(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
+    """Of spheres."""
+    nv = mass_idx.size
+    val = np.empty(nv)
+    for j in range(nv):
+        val[j] = np.sqrt(mass_val[nv - 1 - j])
+    return Inertia(np.arange(nv + 1), np.arange(nv), val, np.full(nv, -1, np.int64), mass_ptr, mass_idx, mass_val)
+
+
+@kernel(inline=True)
+def is_diagonal(inertia: Inertia) -> bool:
+    return inertia.idx.size == inertia.parent.size
 
 
 @kernel
@@ -203,7 +220,7 @@ def _reach(mass_ptr: Ints, mass_idx: Ints, k: int, parent: Ints, mark: Ints, sta
 def whiten_rows(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array) -> tuple[Ints, Ints, Array]:
     """Z = G inv(L') in CSR, columns ascending in the order of L; only the paths up the tree are visited."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
-    if inertia.ptr[nv] == nv:
+    if is_diagonal(inertia):
         return _scale_rows(inertia, jac_ptr, jac_idx, jac_val)
     mark = np.full(nv, -1, np.int64)
     ptr = np.zeros(m + 1, np.int64)
@@ -320,6 +337,12 @@ def velocity_gain(inertia: Inertia, impulse: Array, tail: Array) -> Array:
 @kernel
 def _refine_gain(inertia: Inertia, impulse: Array, tail: Array, x: Array, miss: Array, v: Array) -> None:
     """The same, filled into v. x, miss: to work with."""
+    if is_diagonal(inertia):
+        for j in range(v.size):
+            m, v[j] = inertia.mass_val[j], impulse[j] / inertia.mass_val[j]
+            hi, lo = add_product(impulse[j], tail[j], -m, v[j])
+            v[j] += (hi + lo) / m
+        return
     from_force(inertia, impulse, x)
     to_velocity(inertia, x, v)
     for j in range(v.size):

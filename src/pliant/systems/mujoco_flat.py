@@ -200,11 +200,14 @@ def fill_jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, p
     while i < m:
         size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
         if chosen[i]:
-            largest = 0.0
+            largest = more = 0.0  # two of them: each waits for the one before it
             for j in range(i, i + size):
                 start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
-                for e in range(start, start + count):
-                    largest = max(largest, abs(efc.J[e]))
+                for e in range(start, start + count - 1, 2):
+                    largest, more = max(largest, abs(efc.J[e])), max(more, abs(efc.J[e + 1]))
+                if count % 2:
+                    largest = max(largest, abs(efc.J[start + count - 1]))
+            largest = max(largest, more)
             for j in range(i, i + size):
                 start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
                 for e in range(count):  # written in any case: there is no guessing which entries count
