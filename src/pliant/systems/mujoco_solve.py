@@ -39,6 +39,7 @@ DEFAULT: Final = Coulomb()
 WIDER: Final = 2  # times that rows are left out
 NO_START: Final = np.zeros(0)
 WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
+TIGHT = 0.1  # of how far these would go from rest, by which contacts may be open that do close when others push
 
 
 class Answer(NamedTuple):
@@ -164,10 +165,10 @@ def attempt(
     mass_val = whole_mass(mass)
     inertia = factor_inertia(mass.ptr, mass.idx, mass_val)
     push = free_gain(inertia, h, f)
-    near = _near(h, efc, touch, m, v0, shift, push, guess)
     wave = _trees(inertia) > FEW_TREES
+    near = _near(h, efc, touch, m, v0, shift, push, guess, TIGHT if wave else 0.0)
     if not wave and near.sum() > FEW_ROWS:
-        held = _near(h, efc, touch, m, v0, shift, np.zeros(v0.size), guess)
+        held = _near(h, efc, touch, m, v0, shift, np.zeros(v0.size), guess, 0.0)
         if 2 * held.sum() < near.sum():  # in a long step all would fall far, but for what they lie on
             near = held
     for i in range(start.size):
@@ -219,9 +220,11 @@ def _trees(inertia: Inertia) -> int:
 
 
 @kernel
-def _near(h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array) -> Ints:
+def _near(
+    h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, push: Array, guess: Array, tight: float
+) -> Ints:
     """1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start, with or
-    without what it gains without constraints, and the guess. (m,)"""
+    without what it gains without constraints, and the guess; or by `tight` of what push does to their bodies. (m,)"""
     near, i = np.ones(m, np.int64), 0
     work = np.empty((3, v0.size))
     start, without, end = work[0], work[1], work[2]
@@ -233,11 +236,24 @@ def _near(h: float, efc: Efc, touch: Touch, m: int, v0: Array, shift: Array, pus
         gap = row_gap(efc, touch, i) if _is_one_sided(efc.type[i]) else 0.0
         if gap > 0.0:
             before, free, after = row_rates(efc, i, start, without, end)
-            if gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0:
+            far = gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0
+            if far and (tight == 0.0 or gap > tight * h * _most_rate(efc, i, push)):
                 for j in range(i, i + size):
                     near[j] = 0
         i += size
     return near
+
+
+@kernel
+def _most_rate(efc: Efc, i: int, push: Array) -> float:
+    """|J_i| |push|, of the velocities that row i has: its rate, if all of them went its way."""
+    sparse, nv, square, size = efc.rownnz.size > 0, push.size, 0.0, 0.0
+    start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
+    for e in range(start, start + count):
+        if efc.J[e] != 0.0:
+            square += efc.J[e] ** 2
+            size += push[efc.colind[e] if sparse else e - start] ** 2
+    return float(np.sqrt(square * size))
 
 
 @kernel(inline=True)
