@@ -42,6 +42,7 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
 IDLE = 6  # velocities without rows, up to which a lone island takes them along: less work than to leave them out
+MANY_ROWS = 400  # from here on what `large` does not find takes a second to look for, and seldom is found
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
 
@@ -164,6 +165,8 @@ def _solve_island(
         near = tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)
         if good or (brief and near):
             return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
+        if near and len(force) > MANY_ROWS and solver.lift == 0.0 and not tally[RESIDUAL] < solver.tolerance:
+            return tally, Status.ITERATION_LIMIT
         near = near and tally[RESIDUAL] < solver.tolerance  # forces cancel, which only asks for more digits
         if not near:
             force.fill(0.0)

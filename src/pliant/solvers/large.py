@@ -75,6 +75,7 @@ def large(
         newton_by_forces(island, blocks, guess, SMALL, force)
     elif force.size > MOST:  # else `quick` has tried
         _newton(island, FIRST, force)
+        copy(island.motion.best, start)  # who sticks is told better there than at the prediction
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > max(rough, goal)):
         if by_forces:
             pattern = known_pattern(known, velocity.size, rows.ptr, rows.idx, rows.block_ptr)

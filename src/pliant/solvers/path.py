@@ -139,7 +139,7 @@ def _mehrotra(island: Island, way: Way, cone: float, total: float, mean: float) 
     if step < 0.0:
         return step
     ratio = max(product_after(island.rows, way.path, min(1.0, step)) / total, 0.0)
-    return _aim(island, way, cone, min(max(ratio**3, 1e-4), 1.0) * mean, 1.0, False)
+    return _aim(island, way, cone, min(max(ratio * ratio, 1e-4), 1.0) * mean, 1.0, False)
 
 
 @kernel

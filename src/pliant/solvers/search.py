@@ -2,8 +2,9 @@
 
 The interior path does not ask who does, and leads near the answer. From there laws cut at a small scale tell sets
 apart: forces come from stiffness there, and are far larger than 1 / (h a) times what rates there are. Where the path is
-not near enough it goes on. Where it ends before that, or turns, forces are held where they are by some compliance, the
-more of it the further off: each step is the answer to a softer problem then, and what these lead to is one to the step.
+not near enough it goes on. Where it ends before that, or turns, forces are held where they are by some compliance: each
+step is the answer to a softer problem then, and what these lead to is one to the step. If it is not, one more path
+begins nearer to it; whether paths come through hangs on where they begin, more than on how long they are followed.
 """
 
 import numpy as np
@@ -18,11 +19,11 @@ from pliant.solvers.path import go_on, set_out
 from pliant.solvers.rows import rates, whitened_impulse
 from pliant.solvers.stages import LEAST, line_search
 
-PATHS = (0.1, 40.0, 1), (0.01, 60.0, 3)  # how far inside a path begins, its steps, tries to get over its turns
+PATHS = (0.3, 40.0, 1), (0.01, 60.0, 3)  # how far inside a path begins, its steps, tries to get over its turns
 ENOUGH = 1e-6, 1e-8  # residuals at which an answer may be near, before the path is at its end
 CUTS, EACH = (1e-5, 1e-4, 1e-3, 1e-2, 0.1), 8  # times 1 / (h a), where laws are cut into pieces, and steps of each
 SOME = 2  # cuts that are tried before its end
-HOLDS, CREEP = ((0.1, 1e-4), (1.0, 1e-2), (0.1, 1e-4)), 15  # cuts, and compliance relative to h a; steps of each
+HOLD, CREEP = (0.1, 1e-4), 15  # a cut, and compliance relative to h a; steps of it
 FAR = 1e-6  # a residual below which steps are whole
 LOST = 1e-3  # one above which what has been tried has led nowhere, and more of it does not either
 
@@ -44,10 +45,10 @@ def search(island: Island, start: Array, force: Array) -> None:
             return
         if tally[RESIDUAL] > LOST:
             return
-        for scale, hold in HOLDS:
-            _newton(island, scale, hold, CREEP, force)
-            if _finds(island, SOME, force):
-                return
+        scale, hold = HOLD
+        _newton(island, scale, hold, CREEP, force)
+        if _finds(island, SOME, force):
+            return
 
 
 @kernel

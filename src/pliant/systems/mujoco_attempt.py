@@ -34,6 +34,7 @@ from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIM
 GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer should exceed
 WIDER: Final = 2  # times that rows are left out
 WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
+TIGHT = 0.1  # of how far these would go from rest, by which contacts may be open that do close when others push
 WORDS: Final = 8  # bytes of a number
 
 
@@ -67,11 +68,12 @@ def attempt(
     inertia = Inertia(mass.factor_ptr, mass.factor_idx, factor, mass.parent, mass.ptr, mass.idx, mass_val)
     factor_again(inertia, mass.source)
     find_gain(inertia, h, f, work, push)
-    _find_near(h, efc, touch, v0, shift, push, guess, work, near)
-    wave, count = _trees(inertia) > FEW_TREES, _count(near)
+    wave = _trees(inertia) > FEW_TREES
+    _find_near(h, efc, touch, v0, shift, push, guess, TIGHT if wave else 0.0, work, near)
+    count = _count(near)
     if not wave and count > FEW_ROWS:
         clear(later)
-        _find_near(h, efc, touch, v0, shift, later, guess, work, held)
+        _find_near(h, efc, touch, v0, shift, later, guess, 0.0, work, held)
         if 2 * _count(held) < count:  # in a long step all would fall far, but for what they lie on
             for i in range(m):
                 near[i] = held[i]
@@ -153,10 +155,12 @@ def _trees(inertia: Inertia) -> int:
 
 @kernel
 def _find_near(
-    h: float, efc: Efc, touch: Touch, v0: Array, shift: Array, push: Array, guess: Array, work: Array, near: Ints
-) -> None:
+    h: float, efc: Efc, touch: Touch, v0: Array, shift: Array, push: Array, guess: Array, tight: float, work: Array,
+    near: Ints,
+) -> None:  # fmt: skip
     """near := 1 for rows that are not open, or could be closed by a motion not unlike one of three: that of the start,
-    with or without what it gains without constraints, and the guess; else 0. (m,)"""
+    with or without what it gains without constraints, and the guess; or by `tight` of what push does to their bodies.
+    Else 0. (m,)"""
     start, without, end = work[0], work[1], work[2]
     for j in range(v0.size):
         start[j], end[j] = v0[j] + shift[j], guess[j] + shift[j]
@@ -169,10 +173,23 @@ def _find_near(
         gap = row_gap(efc, touch, i) if _is_one_sided(efc.type[i]) else 0.0
         if gap > 0.0:
             before, free, after = row_rates(efc, i, start, without, end)
-            if gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0:
+            far = gap + 2.0 * h * (min(before, free, after) + efc.offset[i]) >= 0.0
+            if far and (tight == 0.0 or gap > tight * h * _most_rate(efc, i, push)):
                 for j in range(i, i + size):
                     near[j] = 0
         i += size
+
+
+@kernel
+def _most_rate(efc: Efc, i: int, push: Array) -> float:
+    """|J_i| |push|, of the velocities that row i has: its rate, if all of them went its way."""
+    sparse, nv, square, size = efc.rownnz.size > 0, push.size, 0.0, 0.0
+    start, count = (efc.rowadr[i], efc.rownnz[i]) if sparse else (i * nv, nv)
+    for e in range(start, start + count):
+        if efc.J[e] != 0.0:
+            square += efc.J[e] ** 2
+            size += push[efc.colind[e] if sparse else e - start] ** 2
+    return float(np.sqrt(square * size))
 
 
 @kernel(inline=True)

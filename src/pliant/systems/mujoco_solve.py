@@ -12,7 +12,7 @@ from pliant.inputs import Array, Ints
 from pliant.solution import Status
 from pliant.solvers.convex import Convex
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import is_sane, solve_islands, takes_quick
+from pliant.solvers.driver import MANY_ROWS, is_sane, solve_islands, takes_quick
 from pliant.solvers.formulation import Formulation
 from pliant.solvers.known import NONE_KNOWN
 from pliant.solvers.quick import MOST, QUICK
@@ -123,6 +123,11 @@ def _solve_some(flat: Flat, solver: Formulation, guess: Array, start: Array, sea
     if will_do and not gains(flat, answer.velocity, answer.force):
         return answer
     other = _solve(flat, Convex(), guess, NO_START, True)
+    if search and not answer.status.solved and len(flat.kind) > MANY_ROWS and other.status.solved:
+        # whether a path comes through hangs on where it begins, more than on how long one searches on
+        again = _solve(flat, solver, other.velocity, NO_START, True)
+        if again.status.solved and not gains(flat, again.velocity, again.force):
+            return again
     if not other.status.solved or gains(flat, other.velocity, other.force):
         return answer
     return other._replace(status=Status.SOLVED_BY_FALLBACK)
