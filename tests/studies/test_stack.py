@@ -107,7 +107,7 @@ def test_scenes_are_models_as_they_are():
 
 
 def test_an_impact_through_many_spheres_and_rest_take_few_iterations():
-    runner = ours(scenes.HARD).start(scenes.stack(100, stack.STEP))
+    runner: Any = ours(scenes.HARD).start(scenes.stack(100, stack.STEP))
     counted, taken = stats(runner.data), []
     for _ in range(160):
         before = counted.iterations
