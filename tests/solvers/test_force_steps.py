@@ -10,7 +10,7 @@ import pytest
 
 from pliant.flat import TANGENT
 from pliant.solvers.dense import wide
-from pliant.solvers.force_steps import BEYOND, FAR, LEAST, direction, onto_rims
+from pliant.solvers.force_steps import BEYOND, FAR, LEAST, OVER, direction, onto_rims, share_out
 from pliant.solvers.linear import System
 from pliant.solvers.mobility import find_mobility
 from pliant.solvers.newton import linearise_blocks
@@ -61,6 +61,41 @@ def test_the_direction_solves_its_system(seed):
     wanted = np.linalg.solve(D, k - C @ missed)
     direction(made.rows, made.pieces, made.A, missed, LEAST, df)
     np.testing.assert_allclose(D @ df, D @ wanted, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_load_is_shared_until_the_first_contact_slips(seed):
+    """Along the way from the shared step to the torn one; none that was within its cone is far beyond its rim."""
+    made = Made(seed)
+    law, ptr, rng = made.rows.law, made.rows.block_ptr, made.rng
+    heads = [int(lo) for lo, hi in itertools.pairwise(ptr) if hi - lo > 1 and law[lo + 1, FRICTION] > 0.0]
+    force, shared = np.zeros(len(made.force)), np.zeros(len(made.force))
+    force[heads] = rng.uniform(1.0, 2.0, len(heads))
+    torn = 1e3 * rng.normal(size=len(force))
+    torn[heads] = 0.0
+    df = torn.copy()
+    share_out(made.rows, force, shared, df)
+    ratio = df[torn != 0.0] / torn[torn != 0.0]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    after = force + df
+    sizes = [
+        np.sqrt(sum((after[i] / law[i, FRICTION]) ** 2 for i in range(lo + 1, hi) if law[i, FRICTION] > 0.0))
+        / after[lo]
+        for lo, hi in itertools.pairwise(ptr)
+        if lo in heads
+    ]
+    assert max(sizes) == pytest.approx(OVER, rel=1e-9)
+
+
+def test_what_no_contact_can_take_is_left_out():
+    """All of them are beyond their rims with the shared step alone: that is taken."""
+    made = Made(0)
+    force, shared = np.zeros(len(made.force)), made.rng.normal(size=len(made.force))
+    heads = made.rows.block_ptr[:-1]
+    shared[heads] = 0.0
+    df = 1e6 * shared
+    share_out(made.rows, force, shared, df)
+    np.testing.assert_array_equal(df, shared)
 
 
 @pytest.mark.parametrize("seed", range(20))

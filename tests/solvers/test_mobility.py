@@ -42,6 +42,23 @@ def test_trees_have_the_factor_that_any_matrix_has(n, seed):
     np.testing.assert_allclose(found.val, expected.val, rtol=1e-13)
 
 
+@pytest.mark.parametrize("make", [tree, crowd])
+@pytest.mark.parametrize("n", [1, 2, 9, 40])
+def test_other_numbers_on_a_known_pattern_have_the_same_factor(n, make):
+    """Bit for bit, also where the pattern has entries that M has not."""
+    rng = np.random.default_rng(n)
+    M = sparse.csr_array(make(n, rng))
+    ptr, idx = M.indptr.astype(np.int64), M.indices.astype(np.int64)
+    known = whiten.factor_inertia(ptr, idx, M.data)
+    places = {(i, int(idx[e])): e for i in range(n) for e in range(ptr[i], ptr[i + 1])}
+    columns = np.repeat(np.arange(n), np.diff(known.ptr))
+    source = np.array([places.get((n - 1 - j, n - 1 - i), -1) for i, j in zip(known.idx, columns, strict=True)])
+    M.data += M.data * (M.indices == np.repeat(np.arange(n), np.diff(M.indptr)))  # a heavier diagonal
+    expected, again = whiten.factor_inertia(ptr, idx, M.data), known._replace(val=np.full(len(known.val), np.nan))
+    whiten.factor_again(again._replace(mass_val=M.data), source)
+    np.testing.assert_array_equal(again.val, expected.val)
+
+
 def test_what_is_no_tree_is_known_as_such():
     chain = sparse.csr_array(np.eye(4) + np.eye(4, k=1) + np.eye(4, k=-1))  # row 3 has 2, but not what row 2 has
     assert not whiten._is_tree(chain.indptr.astype(np.int64), chain.indices.astype(np.int64))

@@ -12,7 +12,7 @@ from pliant.solvers.rows import FRICTION, MOBILITY, PROX, REACH, Rows
 # Least compliance of a row, relative to h a. Less than that of sparse factors, which lose more digits: what creeps
 # turns by it in a step.
 LEAST = 1e-9
-TORN = 30.0  # times the normal force; what slips would take a few times as much to stick
+TORN = 4.0  # times the normal force; what slips would hardly take more to stick
 OVER = 1.01  # of the way to the rim: far enough that compliance does not take it back
 BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes that was to stick, if it is not far off
 
@@ -148,12 +148,12 @@ def is_torn(rows: Rows, pieces: System, force: Array, df: Array) -> bool:
 @kernel
 def share_out(rows: Rows, force: Array, shared: Array, df: Array) -> None:
     """df := shared + t (df - shared), with the first t in (0, 1] at which a contact that `shared` leaves within its
-    cone comes to its rim, or a bit beyond: what it would take of the load after that, others must.
+    cone comes to its rim, or a bit beyond: what it would take of the load after that, others must. 0 if none does.
 
     Rows that hardly tell who of them sticks, as those of one foot, would pull at each other with forces far beyond all
     cones. shared: the step with some compliance, in which they share the load.
     """
-    first = 1.0
+    first = np.inf
     for b in range(rows.block_ptr.size - 1):
         lo, hi = rows.block_ptr[b], rows.block_ptr[b + 1]
         if hi - lo < 2:
@@ -167,8 +167,9 @@ def share_out(rows: Rows, force: Array, shared: Array, df: Array) -> None:
                 here, along, square = here - l * l, along - l * d, square - d * d
         if normal > 0.0 and here > 0.0:
             first = min(first, _first_root(here, along, square))
+    part = OVER * first if first <= 1.0 else 0.0
     for i in range(df.size):
-        df[i] = shared[i] + OVER * first * (df[i] - shared[i])
+        df[i] = shared[i] + part * (df[i] - shared[i])
 
 
 @kernel
