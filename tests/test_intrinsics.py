@@ -21,6 +21,7 @@ from pliant._intrinsics import (
     product_error,
     room,
     subtract_eight,
+    subtract_two,
 )
 from pliant.inputs import Array, Ints
 
@@ -116,6 +117,20 @@ def test_eight_of_four_rows_at_a_time(of, apart):
     y = x.copy()
     added(x, 11, of, apart, *factors)
     plain.add_eight(y, 11, y, of, apart, *factors)
+    np.testing.assert_array_equal(x, y)
+
+
+@kernel
+def subtracted_twice(x: Array, to: int, of: int, then: int, a: float, b: float) -> None:
+    subtract_two(x, to, of, then, a, b)
+
+
+@pytest.mark.parametrize(("of", "then"), [(0, 20), (3, 11), (30, 8)])
+def test_eight_of_two_rows_at_a_time(of, then):
+    x = np.random.default_rng(of).standard_normal(40)
+    y = x.copy()
+    subtracted_twice(x, 11, of, then, 0.7, -1.3)
+    plain.subtract_two(y, 11, of, then, 0.7, -1.3)
     np.testing.assert_array_equal(x, y)
 
 

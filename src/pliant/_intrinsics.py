@@ -113,6 +113,13 @@ def subtract_eight(array: np.ndarray, to: int | np.uint64, of: int | np.uint64, 
     array[to : to + 8] -= factor * array[of : of + 8]
 
 
+def subtract_two(
+    array: np.ndarray, to: int | np.uint64, of: int | np.uint64, then: int | np.uint64, a: float, b: float
+) -> None:
+    """array[to + j] -= a array[of + j], then b array[then + j], for eight j; likewise."""
+    array[to : to + 8] = (array[to : to + 8] - a * array[of : of + 8]) - b * array[then : then + 8]
+
+
 def add_eight(
     target: np.ndarray, to: int | np.uint64, source: np.ndarray, of: int | np.uint64, apart: int | np.uint64,
     a: float, b: float, c: float, d: float,
@@ -195,6 +202,15 @@ def _subtracts(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     return context.get_dummy_value()
 
 
+def _subtracts_two(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = make_array(signature.args[0])(context, builder, arguments[0]).data
+    to, of, then = _words(context, builder, signature.args[1:4], arguments[1:4])
+    first, second = _product(builder, data, of, arguments[4]), _product(builder, data, then, arguments[5])
+    there = _eight(builder, data, to)
+    builder.store(builder.fsub(builder.fsub(builder.load(there, align=8), first), second), there, align=8)
+    return context.get_dummy_value()
+
+
 def _adds(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     target, source = (make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 2))
     (to,) = _words(context, builder, signature.args[1:2], arguments[1:2])
@@ -245,6 +261,14 @@ _give_twin(
     types.Integer,
     types.Integer,
     types.Float,
+)
+_give_twin(
+    subtract_two,
+    lambda array, to, of, then, a, b: types.none,
+    _subtracts_two,
+    types.Array,
+    *(types.Integer,) * 3,
+    *(types.Float,) * 2,
 )
 _give_twin(
     add_eight,

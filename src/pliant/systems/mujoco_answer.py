@@ -11,11 +11,11 @@ from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
 from pliant.systems.mujoco_attempt import attempt
 from pliant.systems.mujoco_chase import bent_pairs, chase
-from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Efc, Extra, row_rates
+from pliant.systems.mujoco_flat import SPOT_WORDS, TOUCH_WORDS, Efc, row_rates
 from pliant.systems.mujoco_laws import row_laws
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
-from pliant.systems.mujoco_servos import servos_at
+from pliant.systems.mujoco_servos import extra_at, extra_words
 from pliant.systems.mujoco_site import (
     Fixed,
     bodies_at,
@@ -61,9 +61,8 @@ def solve_at(
     entries = _entries(base, where, m) if fixed.sparse else 0
     if entries > table[site.JACOBIAN_ROOM]:
         return OTHERWISE, since
-    qvel, shift, outputs = numbers(table, site.QVEL), numbers(table, site.SHIFT), table[2 * site.ACT_FORCE + 1]
-    # Words of memory, in this order; `desk_room` counts them.
-    nv, moments, at = qvel.size, table[2 * site.MOMENT + 1], table[2 * site.DESK]
+    qvel, shift, at = numbers(table, site.QVEL), numbers(table, site.SHIFT), table[2 * site.DESK]
+    nv = qvel.size  # what follows lies in memory in this order; `desk_room` counts the words
     f, guess, v = floats(at, nv), floats(at + 8 * nv, nv), floats(at + 16 * nv, nv)
     at += 24 * nv
     turns = _begin(fixed, table, swung, f, guess)
@@ -76,26 +75,9 @@ def solve_at(
     at += 8 * contacts
     efc = _rows_at(table, base, where, m, entries if fixed.sparse else m * nv, fixed.sparse, geoms, spots, at)
     at += 48 * m
-    ptr, idx, val = at, at + 8 * (outputs + 1), at + 8 * (outputs + 1 + moments)
-    rows = val + 8 * moments
-    at = rows + 8 * EXTRA_COLUMNS * outputs
-    extras = 0
-    if fixed.servos:
-        servos_at(
-            fixed, table, base, h, f,
-            Extra(
-                longs(ptr, outputs + 1), longs(idx, moments), floats(val, moments),
-                folded(floats(rows, EXTRA_COLUMNS * outputs), outputs, EXTRA_COLUMNS),
-            ),
-        )  # fmt: skip
-        extras = wholes(table, site.SERVO)[0]
-        moments = longs(ptr, outputs + 1)[extras]
-    else:
-        moments = longs(ptr, 1)[0] = 0
-    extra = Extra(
-        longs(ptr, extras + 1), longs(idx, moments), floats(val, moments),
-        folded(floats(rows, EXTRA_COLUMNS * extras), extras, EXTRA_COLUMNS),
-    )  # fmt: skip
+    extra = extra_at(fixed, table, base, f, at)
+    at += 8 * extra_words(table)
+    extras = extra.table.shape[0]
     found = floats(at, m + extras)
     at += 8 * (m + extras)
     since, tally = lap(numbers(table, site.TIMES), ASSEMBLY, since), numbers(table, site.TALLY)

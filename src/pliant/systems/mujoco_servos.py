@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import floats, folded, longs
 from pliant.flat import BILATERAL, CLIPPED
 from pliant.inputs import Array, Ints
 from pliant.solvers.island import clear
@@ -124,10 +125,36 @@ def _bounds(servos: Servos, pull: Pull, a: int) -> tuple[bool, float, float, flo
     return low <= high, low, high, there
 
 
+@kernel(inline=True)
+def extra_words(table: Ints) -> int:
+    """Of memory that `extra_at` takes."""
+    return 1 + (1 + EXTRA_COLUMNS) * table[2 * site.ACT_FORCE + 1] + 2 * table[2 * site.MOMENT + 1]
+
+
+@kernel(inline=True)
+def extra_at(fixed: Fixed, table: Ints, data: int, f: Array, desk: int) -> Extra:
+    """Compiled, at addresses: the rows, in the memory at desk, and what they replace taken out of f."""
+    outputs, entries, count = table[2 * site.ACT_FORCE + 1], table[2 * site.MOMENT + 1], 0
+    idx, val = desk + 8 * (outputs + 1), desk + 8 * (outputs + 1 + entries)
+    rows = val + 8 * entries
+    longs(desk, 1)[0] = 0
+    if fixed.servos:
+        whole = Extra(
+            longs(desk, outputs + 1), longs(idx, entries), floats(val, entries),
+            folded(floats(rows, EXTRA_COLUMNS * outputs), outputs, EXTRA_COLUMNS),
+        )  # fmt: skip
+        _find_rows(fixed, table, data, f, whole)
+        count = wholes(table, site.SERVO)[0]
+    entries = longs(desk, count + 1)[count]
+    return Extra(
+        longs(desk, count + 1), longs(idx, entries), floats(val, entries),
+        folded(floats(rows, EXTRA_COLUMNS * count), count, EXTRA_COLUMNS),
+    )  # fmt: skip
+
+
 @kernel
-def servos_at(fixed: Fixed, table: Ints, data: int, h: float, f: Array, extra: Extra) -> None:
-    """Compiled, at addresses: the rows, filled into extra; how many and which they are, and what they replace, is left
-    in the table."""
+def _find_rows(fixed: Fixed, table: Ints, data: int, f: Array, extra: Extra) -> None:
+    """Fill extra; how many rows there are, of whom, and what they replace, is left in the table."""
     force, total, rate = numbers(table, site.ACT_FORCE), numbers(table, site.ACT_TOTAL), numbers(table, site.ACT_DOT)
     given, whole, change = force.copy(), total.copy(), rate.copy()
     fwd_actuation(fixed.own, data)
@@ -146,7 +173,7 @@ def servos_at(fixed: Fixed, table: Ints, data: int, h: float, f: Array, extra: E
         indices(table, site.ROWADR), indices(table, site.COLIND), numbers(table, site.MOMENT),
     )  # fmt: skip
     outputs = wholes(table, site.SERVO)
-    outputs[0] = _fill_rows(h, servos, pull, free, K, B, f, extra, outputs[1:], numbers(table, site.TAKEN))
+    outputs[0] = _fill_rows(fixed.step, servos, pull, free, K, B, f, extra, outputs[1:], numbers(table, site.TAKEN))
 
 
 @kernel
