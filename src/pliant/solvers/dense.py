@@ -169,16 +169,16 @@ def solve_rows(A: Array, x: Array) -> None:
         for j in range(begin, w, eight):
             subtract_eight(a, next + j, top + j, f)
         a[next + k + one] = pivot
-        other, i = 1.0 / pivot, k + two
-        while i + one < n:
-            r0, r1 = i * w, (i + one) * w
+        other, at = 1.0 / pivot, k + two
+        while at + one < n:
+            r0, r1 = at * w, (at + one) * w
             f0, f1, g0, g1 = a[r0 + k] * share, a[r1 + k] * share, a[r0 + k + one] * other, a[r1 + k + one] * other
             for j in range(begin, w, eight):
                 subtract_two(a, r0 + j, top + j, next + j, f0, g0)
                 subtract_two(a, r1 + j, top + j, next + j, f1, g1)
-            i += two
-        if i < n:
-            row = i * w
+            at += two
+        if at < n:
+            row = at * w
             f, g = a[row + k] * share, a[row + k + one] * other
             for j in range(begin, w, eight):
                 subtract_two(a, row + j, top + j, next + j, f, g)

@@ -91,27 +91,23 @@ def _factor_tree(mass_ptr: Ints, mass_idx: Ints, mass_val: Array) -> Inertia:
         last = mass_ptr[nv - 1 - j] + ptr[j + 1] - ptr[j] - 1
         for e in range(ptr[j + 1] - ptr[j]):
             idx[ptr[j] + e], val[ptr[j] + e] = nv - 1 - mass_idx[last - e], mass_val[last - e]
-    for j in range(nv):
-        lo, hi = np.uint64(ptr[j]), np.uint64(ptr[j + 1])  # without sign: see mobility.py
-        val[lo] = np.sqrt(val[lo])
-        for e in range(lo + np.uint64(1), hi):
-            val[e] /= val[lo]
-        for e in range(lo + np.uint64(1), hi):
-            other, l = np.uint64(ptr[idx[e]]), val[e]
-            for t in range(hi - e):
-                val[other + t] -= l * val[e + t]
+    _eliminate(ptr, idx, val)
     return Inertia(ptr, idx, val, parent, mass_ptr, mass_idx, mass_val)
 
 
 @kernel
 def factor_again(inertia: Inertia, source: Ints) -> None:
-    """L L' = M on a pattern that is known; val is overwritten. source: where an entry of L is in mass_val, -1: nowhere.
-
-    What column j gives to another is at the end of that one's pattern, without gaps where M is that of a tree.
-    """
-    ptr, idx, val = inertia.ptr, inertia.idx, inertia.val
+    """L L' = M on a pattern that is known; val is overwritten. source: where its entries are in mass_val, or -1."""
+    val = inertia.val
     for e in range(val.size):
         val[e] = inertia.mass_val[source[e]] if source[e] >= 0 else 0.0
+    _eliminate(inertia.ptr, inertia.idx, val)
+
+
+@kernel
+def _eliminate(ptr: Ints, idx: Ints, val: Array) -> None:
+    """val := L, from what is M on its pattern. What column j gives to another is at the end of that one's pattern,
+    without gaps where M is that of a tree."""
     for j in range(ptr.size - 1):
         lo, hi = np.uint64(ptr[j]), np.uint64(ptr[j + 1])  # without sign: see mobility.py
         val[lo] = np.sqrt(val[lo])

@@ -17,17 +17,15 @@ from pliant.solvers.island import clear, copy
 from pliant.solvers.quick import FEW_ROWS, MOST
 from pliant.solvers.whiten import GAINED, Inertia, factor_again, find_gain
 from pliant.systems.mujoco_flat import (
+    WORD,
     Efc,
     Extra,
     Mass,
     Touch,
-    fill_jacobian,
     fill_mass,
-    fill_part,
-    jacobian_room,
+    part_at,
     row_gap,
     row_rates,
-    whole_flat,
 )
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON
 
@@ -35,7 +33,6 @@ GAIN: Final = 1.01  # of all the energy that a step begins with, which no answer
 WIDER: Final = 2  # times that rows are left out
 WAVE, FEW_TREES = 4, 40  # and where there are more trees, which may close one contact after the other
 TIGHT = 0.1  # of how far these would go from rest, by which contacts may be open that do close when others push
-WORDS: Final = 8  # bytes of a number
 
 
 @kernel
@@ -57,13 +54,13 @@ def attempt(
     Rows that are open and far from closing are left out at first; those that do close take part then, in the end all.
     """
     m, nv = force.size, v0.size
-    near, held, stopped = longs(desk, m), longs(desk + WORDS * m, m), longs(desk + WORDS * 2 * m, nv)
-    at = desk + WORDS * (2 * m + nv)
-    mass_val, factor = floats(at, mass.idx.size), floats(at + WORDS * mass.idx.size, mass.factor_idx.size)
-    at += WORDS * (mass.idx.size + mass.factor_idx.size)
-    push, later = floats(at, nv), floats(at + WORDS * nv, nv)
-    work = folded(floats(at + WORDS * 2 * nv, GAINED * nv), GAINED, nv)
-    at += WORDS * (GAINED + 2) * nv
+    near, held, stopped = longs(desk, m), longs(desk + WORD * m, m), longs(desk + WORD * 2 * m, nv)
+    at = desk + WORD * (2 * m + nv)
+    mass_val, factor = floats(at, mass.idx.size), floats(at + WORD * mass.idx.size, mass.factor_idx.size)
+    at += WORD * (mass.idx.size + mass.factor_idx.size)
+    push, later = floats(at, nv), floats(at + WORD * nv, nv)
+    work = folded(floats(at + WORD * 2 * nv, GAINED * nv), GAINED, nv)
+    at += WORD * (GAINED + 2) * nv
     fill_mass(mass, mass_val)
     inertia = Inertia(mass.factor_ptr, mass.factor_idx, factor, mass.parent, mass.ptr, mass.idx, mass_val)
     factor_again(inertia, mass.source)
@@ -89,17 +86,8 @@ def attempt(
             for i in range(m):
                 near[i] = 1  # to solve again would take longer
         n = _count(near)
-        entries = jacobian_room(nv, efc, extra, n)
-        ptr, block_ptr, some = longs(at, n + 1), longs(at + WORDS * (n + 1), n + 1), floats(at + WORDS * (2 * n + 2), n)
-        numbers = folded(floats(at + WORDS * (3 * n + 2), 10 * n), 10, n)
-        kinds = folded(longs(at + WORDS * (13 * n + 2), 2 * n), 2, n)
-        first, second = at + WORDS * (15 * n + 2), at + WORDS * (15 * n + 2 + entries)
-        nnz = fill_jacobian(nv, efc, touch, extra, near, ptr, longs(first, entries), floats(second, entries))
-        idx, val = longs(first, nnz), floats(second, nnz)
-        blocks = fill_part(shift, efc, touch, extra, near, ptr, idx, val, numbers, kinds, block_ptr)
-        flat = whole_flat(
-            h, mass, mass_val, v0, f, ptr, idx, val, longs(at + WORDS * (n + 1), blocks + 1), numbers, kinds
-        )
+        some = floats(at, n)
+        flat = part_at(h, mass, mass_val, v0, f, shift, efc, touch, extra, near, n, at + WORD * n)
         _gather(force, near, some)
         good = solve_apart(flat, inertia, push, guess, lift, goal, rough, some, velocity, tally, known)
         _scatter(some, near, force)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
+from pliant._intrinsics import floats, folded, longs
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
 from pliant.systems.mujoco_kinds import (
@@ -25,6 +26,7 @@ from pliant.systems.mujoco_kinds import (
 # Columns of extra rows.
 EXTRA_KIND, EXTRA_STIFFNESS, EXTRA_DAMPING, EXTRA_VALUE, EXTRA_OFFSET, EXTRA_LOWER, EXTRA_UPPER = range(7)
 EXTRA_COLUMNS: Final = 7
+WORD: Final = 8  # bytes of a number
 TOUCH_WORDS, SPOT_WORDS = 7, 14  # of memory that `Touch` takes for a contact, and `Spots` with the first row of each
 LEAST_FRICTION: Final = 1e-5  # mjMINMU, which MuJoCo makes of a coefficient of 0
 NOISE: Final = 1e-14  # of the largest entry of a contact
@@ -89,6 +91,24 @@ def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc,
     numbers, kinds, block_ptr = np.empty((10, n)), np.empty((2, n), np.int64), np.empty(n + 1, np.int64)
     blocks = fill_part(shift, efc, touch, extra, every, ptr, idx, val, numbers, kinds, block_ptr)
     return whole_flat(h, mass, mass_val, v0, f, ptr, idx[:nnz], val[:nnz], block_ptr[: blocks + 1], numbers, kinds)
+
+
+@kernel(inline=True)
+def part_at(
+    h: float, mass: Mass, mass_val: Array, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
+    chosen: Ints, n: int, desk: int,
+) -> Flat:  # fmt: skip
+    """The step with its n chosen rows alone, in the memory at desk: 14 n + 2 words, and two for each of
+    `jacobian_room`."""
+    ptr, block_ptr = longs(desk, n + 1), desk + WORD * (n + 1)
+    numbers = folded(floats(desk + WORD * (2 * n + 2), 10 * n), 10, n)
+    kinds = folded(longs(desk + WORD * (12 * n + 2), 2 * n), 2, n)
+    entries, first = jacobian_room(v0.size, efc, extra, n), desk + WORD * (14 * n + 2)
+    second = first + WORD * entries
+    nnz = fill_jacobian(v0.size, efc, touch, extra, chosen, ptr, longs(first, entries), floats(second, entries))
+    idx, val = longs(first, nnz), floats(second, nnz)
+    blocks = fill_part(shift, efc, touch, extra, chosen, ptr, idx, val, numbers, kinds, longs(block_ptr, n + 1))
+    return whole_flat(h, mass, mass_val, v0, f, ptr, idx, val, longs(block_ptr, blocks + 1), numbers, kinds)
 
 
 @kernel(inline=True)
