@@ -159,29 +159,29 @@ def solve_rows(A: Array, x: Array) -> None:
     one, two, three, four, eight = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(8)
     k = np.uint64(0)
     while k + one < n:
-        top, next, begin = k * w, (k + one) * w, k // eight * eight
+        top, below, begin = k * w, (k + one) * w, k // eight * eight
         _exchange(a, n, w, k)
         share, beside = 1.0 / a[top + k], a[top + k + one]
         for i in range(k + one, n):  # the column that is next, to find its pivot
             a[i * w + k + one] -= a[i * w + k] * share * beside
         _exchange(a, n, w, k + one)
-        pivot, f = a[next + k + one], a[next + k] * share
+        pivot, f = a[below + k + one], a[below + k] * share
         for j in range(begin, w, eight):
-            subtract_eight(a, next + j, top + j, f)
-        a[next + k + one] = pivot
+            subtract_eight(a, below + j, top + j, f)
+        a[below + k + one] = pivot
         other, at = 1.0 / pivot, k + two
         while at + one < n:
             r0, r1 = at * w, (at + one) * w
             f0, f1, g0, g1 = a[r0 + k] * share, a[r1 + k] * share, a[r0 + k + one] * other, a[r1 + k + one] * other
             for j in range(begin, w, eight):
-                subtract_two(a, r0 + j, top + j, next + j, f0, g0)
-                subtract_two(a, r1 + j, top + j, next + j, f1, g1)
+                subtract_two(a, r0 + j, top + j, below + j, f0, g0)
+                subtract_two(a, r1 + j, top + j, below + j, f1, g1)
             at += two
         if at < n:
             row = at * w
             f, g = a[row + k] * share, a[row + k + one] * other
             for j in range(begin, w, eight):
-                subtract_two(a, row + j, top + j, next + j, f, g)
+                subtract_two(a, row + j, top + j, below + j, f, g)
         k += two
     for up in range(n):
         last = n - one - up
