@@ -41,10 +41,10 @@ def mass_pattern(model: Any) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, 
     ptr = np.searchsorted(row, np.arange(nv + 1))
     idx = model.D_colind[there].astype(np.int64)
     factor = factor_inertia(ptr, idx, np.where(row == idx, nv + 1.0, 1.0))  # any numbers will do, for the pattern
-    at = dict(zip(zip(row.tolist(), idx.tolist(), strict=True), range(len(idx)), strict=True))
     column = np.repeat(np.arange(nv), np.diff(factor.ptr))
-    ends = zip((nv - 1 - column).tolist(), (nv - 1 - factor.idx).tolist(), strict=True)
-    source = np.array([at.get(end, -1) for end in ends], np.int64)
+    known, wanted = row * nv + idx, (nv - 1 - column) * nv + nv - 1 - factor.idx  # both by rows, columns ascending
+    found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    source = np.where(known[found] == wanted, found, -1) if nv else found
     place = model.mapM2D[there].astype(np.int64)
     return ptr, idx, place, np.flatnonzero(row == idx), factor.ptr, factor.idx, factor.parent, source
 
