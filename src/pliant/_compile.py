@@ -23,15 +23,18 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 
 from pliant._cache import cache_folder, module_folder, open_folder
+from pliant._indexing import count_from_the_start
 
 __all__ = ["cache_folder", "cache_misses", "kernel", "kernel_folders", "kernels"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
+if not count_from_the_start():
+    _log.info("numba %s asks of every index whether it is negative: kernels are slower", numba.__version__)
 _kernels: list[Any] = []
 # Lines of a kernel up to which LLVM copies it into its callers: to hand over arrays, of seven words each, takes longer.
-SMALL = 25
+SMALL = 45
 _MAKERS = {"empty", "zeros", "ones", "full", "array", "arange", "copy", "empty_like", "zeros_like", "reshape", "append"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _POINTERS = (
@@ -51,7 +54,7 @@ def kernel(function: F | None = None, /, *, inline: bool = False) -> F | Callabl
 
     Use it bare, or as `@kernel(inline=True)` for small laws, which are then copied into their callers. No
     fastmath and no threads (bits must not depend on the machine's mood), the GIL is released, a division by
-    zero gives inf or nan as in NumPy. With NUMBA_DISABLE_JIT=1 the plain function comes back.
+    zero gives inf or nan as in NumPy, indices count from the start (`_indexing`). With NUMBA_DISABLE_JIT=1 the plain function comes back.
     """
     if function is None:
         return lambda f: _make(f, inline)

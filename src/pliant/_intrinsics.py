@@ -107,21 +107,21 @@ def long_room(count: int) -> np.ndarray:
     return np.empty(count, np.int64)
 
 
-def subtract_eight(array: np.ndarray, to: int | np.uint64, of: int | np.uint64, factor: float) -> None:
+def subtract_eight(array: np.ndarray, to: int, of: int, factor: float) -> None:
     """array[to + j] -= factor array[of + j] for eight j; compiled, in vector registers. A loop would ask each time
     it begins whether the two overlap."""
     array[to : to + 8] -= factor * array[of : of + 8]
 
 
 def subtract_two(
-    array: np.ndarray, to: int | np.uint64, of: int | np.uint64, then: int | np.uint64, a: float, b: float
+    array: np.ndarray, to: int, of: int, then: int, a: float, b: float
 ) -> None:
     """array[to + j] -= a array[of + j], then b array[then + j], for eight j; likewise."""
     array[to : to + 8] = (array[to : to + 8] - a * array[of : of + 8]) - b * array[then : then + 8]
 
 
 def add_eight(
-    target: np.ndarray, to: int | np.uint64, source: np.ndarray, of: int | np.uint64, apart: int | np.uint64,
+    target: np.ndarray, to: int, source: np.ndarray, of: int, apart: int,
     a: float, b: float, c: float, d: float,
 ) -> None:  # fmt: skip
     """target[to + j] += factor source[of + k apart + j] for eight j, k = 0 to 3 and their factors a to d; likewise."""

@@ -3,6 +3,9 @@
 Numba copies the code of a callee into every caller and optimises it there again, level by level; of a large kernel
 that is most of the time that a first step takes. A `@separate` kernel is compiled, or read from disk, when it is first
 entered: who never needs it never waits for it.
+
+Of what an `@alone` kernel calls, as `@separate` ones are, nobody else holds the code: LLVM is told so, and may leave out
+arguments that are not used, and copy in what is called once. To hand over an array is to hand over seven words.
 """
 
 import ctypes
@@ -15,7 +18,8 @@ from typing import Any, TypeVar
 import llvmlite.binding
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from llvmlite.binding import Linkage
+from numba.core import cgutils, codegen, types
 from numba.extending import intrinsic, overload
 
 from pliant.inputs import Array, Ints
@@ -24,6 +28,36 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger("pliant")
 _doors: list["_Door"] = []
+_alone: list[str] = []  # how names begin in compiled code
+
+
+def alone(dispatcher: F) -> F:
+    """The kernel, which others only call by a pointer, or not at all."""
+    function = getattr(dispatcher, "py_func", None)
+    if function is not None:
+        parts = f"{function.__module__}.{function.__qualname__}".split(".")
+        _alone.append("_ZN" + "".join(f"{len(part)}{part}" for part in parts) + "B")  # B: and what follows is its version
+    return dispatcher
+
+
+def _keep_inside() -> None:
+    """Tell Numba."""
+    theirs = getattr(codegen.CPUCodeLibrary, "_optimize_final_module", None)
+    if theirs is None:
+        return
+
+    def _optimize_final_module(self: Any) -> None:
+        made = [function for function in self._final_module.functions if not function.is_declaration]
+        if any(one.linkage == Linkage.external and one.name.startswith(tuple(_alone)) for one in made):
+            for one in made:
+                if one.linkage == Linkage.linkonce_odr:
+                    one.linkage = Linkage.internal
+        theirs(self)
+
+    codegen.CPUCodeLibrary._optimize_final_module = _optimize_final_module
+
+
+_keep_inside()
 
 
 def separate(dispatcher: F) -> F:
@@ -31,7 +65,7 @@ def separate(dispatcher: F) -> F:
     named tuples of these; it returns a number."""
     if not hasattr(dispatcher, "py_func"):  # without compilation
         return dispatcher
-    door = _Door(dispatcher)
+    door = _Door(alone(dispatcher))
     _doors.append(door)
 
     def enter(*arguments: Any) -> Any:

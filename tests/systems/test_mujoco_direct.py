@@ -97,7 +97,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return counting
 
-    monkeypatch.setattr(mujoco_step, "roll_at", count(mujoco_roll.roll_at))
+    for name in ("roll_at", "step_once"):
+        monkeypatch.setattr(mujoco_step, name, count(getattr(mujoco_roll, name)))
     return found
 
 
@@ -170,7 +171,7 @@ def test_contacts_on_a_long_way_are_followed_in_compiled_code(step, monkeypatch)
 
 def test_the_usual_step_makes_no_array():
     """Each would be allocated, and its references counted."""
-    for made in (mujoco_roll.roll_at, mujoco_direct.step_at, mujoco_attempt.attempt, apart.solve_apart):
+    for made in (mujoco_roll.roll_at, mujoco_roll.step_once, mujoco_direct.step_at, mujoco_attempt.attempt, apart.solve_apart):
         assert is_lean(getattr(made, "py_func", made))
 
 

@@ -11,6 +11,7 @@ import pytest
 import scipy.optimize
 
 import pliant
+from pliant.systems.mujoco_smooth import Passive
 from tests.support.models import WEIGHT, body, build, hinge, slider, start
 
 GAINS = [1e1, 1e3, 1e5, 1e7]  # [N m/rad]
@@ -322,3 +323,28 @@ def test_drag_of_a_tree_only_takes_power(fluid, seed):
     data = start(model, np.random.default_rng(seed).uniform(-5.0, 5.0, 7))
     pliant.mj_step(model, data)
     assert data.qfrc_fluid.any() and data.qfrc_fluid @ data.qvel <= 0.0
+
+
+STEADY = """<position joint="a" kp="30" kv="2" forcerange="-4 4"/><velocity joint="b" kv="3"/><motor joint="a"/>
+  <general joint="b" biastype="affine" biasprm="1 -20 -.5" gainprm="7"/><intvelocity joint="a" kp="9" actrange="-1 1"/>
+  <general joint="b" biastype="affine" biasprm="0 5 2"/>"""
+BENT = '<general joint="b" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm="0 -5 -2"/>'
+
+
+@pytest.mark.parametrize("more", ["", BENT], ids=["steady", "bent"])
+def test_slopes_that_follow_from_the_model_are_those_of_its_forces(more):
+    links = f"<body>{hinge('a')}<geom size='.1'/><body pos='.3 0 0'>{hinge('b')}<geom size='.1'/></body></body>"
+    model = build(links, rest=f"<actuator>{STEADY}{more}</actuator>")
+    passive = Passive(model)
+    if more:
+        assert not len(passive.servos.springs)
+        return
+    for state, known in (("qpos", passive.servos.springs), ("qvel", passive.servos.dampers)):
+        forces = []
+        for shift in (0.0, 1e-3):
+            data = start(model, qpos=[0.01, -0.02], qvel=[0.03, 0.01])
+            data.ctrl[:] = 0.1
+            getattr(data, state)[:] += shift
+            mujoco.mj_forward(model, data)
+            forces.append(data.actuator_force.copy())
+        np.testing.assert_allclose(known, np.maximum(-(forces[1] - forces[0]) / 1e-3, 0.0), atol=1e-9)

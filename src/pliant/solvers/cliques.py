@@ -132,12 +132,12 @@ def group_velocities(nv: int, ptr: Ints, var: Ints) -> tuple[Ints, Ints, Ints]:
 def transpose(n: int, ptr: Ints, var: Ints) -> tuple[Ints, Ints]:
     """For each of n variables, the lists var[ptr[k]:ptr[k+1]] that hold it: home_ptr (n+1,), home."""
     home_ptr = np.zeros(n + 1, np.int64)
-    for t in range(ptr[-1]):
+    for t in range(ptr[ptr.size - 1]):
         home_ptr[var[t] + 1] += 1
     for v in range(n):
         home_ptr[v + 1] += home_ptr[v]
     fill = home_ptr.copy()
-    home = np.empty(ptr[-1], np.int64)
+    home = np.empty(ptr[ptr.size - 1], np.int64)
     for k in range(ptr.size - 1):
         for t in range(ptr[k], ptr[k + 1]):
             home[fill[var[t]]] = k

@@ -137,7 +137,7 @@ def _whiten(inertia: Inertia, G: Array, used: Ints, Z: Array) -> Ints:
             continue
         found[count] = j
         count += 1
-        z, scale = Z[j], 1.0 / inertia.val[inertia.ptr[j]]
+        z, scale = Z[j], inertia.val[inertia.ptr[j]]
         for i in range(m):
             z[i] *= scale
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import flattened, subtract_eight, subtract_two
+from pliant._intrinsics import flattened, room, subtract_eight, subtract_two
 from pliant.inputs import Array, Ints
 from pliant.solvers.loops import dot, subtract
 
@@ -153,71 +153,76 @@ def solve_rows(A: Array, x: Array) -> None:
 
     Two columns are eliminated at a time: rows are read and written half as often. Rows change places where a pivot is
     less than THRESHOLD of what lies below it. What is eliminated is not written, and what it has become is not read.
-    Indices without sign: see mobility.py.
     """
-    a, n, w = flattened(A), np.uint64(A.shape[0]), np.uint64(A.shape[1])
-    one, two, three, four, eight = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(8)
-    k = np.uint64(0)
-    while k + one < n:
-        top, below, begin = k * w, (k + one) * w, k // eight * eight
+    a, n, w, k = flattened(A), A.shape[0], A.shape[1], 0
+    inverse = room(n)
+    while k + 1 < n:
+        top, below, begin = k * w, (k + 1) * w, k // 8 * 8
         _exchange(a, n, w, k)
-        share, beside = 1.0 / a[top + k], a[top + k + one]
-        for i in range(k + one, n):  # the column that is next, to find its pivot
-            a[i * w + k + one] -= a[i * w + k] * share * beside
-        _exchange(a, n, w, k + one)
-        pivot, f = a[below + k + one], a[below + k] * share
-        for j in range(begin, w, eight):
+        share, beside = 1.0 / a[top + k], a[top + k + 1]
+        for i in range(k + 1, n):  # the column that is next, to find its pivot
+            a[i * w + k + 1] -= a[i * w + k] * share * beside
+        _exchange(a, n, w, k + 1)
+        pivot, f = a[below + k + 1], a[below + k] * share
+        for j in range(begin, w, 8):
             subtract_eight(a, below + j, top + j, f)
-        a[below + k + one] = pivot
-        other, at = 1.0 / pivot, k + two
-        while at + one < n:
-            r0, r1 = at * w, (at + one) * w
-            f0, f1, g0, g1 = a[r0 + k] * share, a[r1 + k] * share, a[r0 + k + one] * other, a[r1 + k + one] * other
-            for j in range(begin, w, eight):
+        a[below + k + 1] = pivot
+        other, at = 1.0 / pivot, k + 2
+        inverse[k], inverse[k + 1] = share, other
+        while at + 1 < n:
+            r0, r1 = at * w, (at + 1) * w
+            f0, f1, g0, g1 = a[r0 + k] * share, a[r1 + k] * share, a[r0 + k + 1] * other, a[r1 + k + 1] * other
+            for j in range(begin, w, 8):
                 subtract_two(a, r0 + j, top + j, below + j, f0, g0)
                 subtract_two(a, r1 + j, top + j, below + j, f1, g1)
-            at += two
+            at += 2
         if at < n:
             row = at * w
-            f, g = a[row + k] * share, a[row + k + one] * other
-            for j in range(begin, w, eight):
+            f, g = a[row + k] * share, a[row + k + 1] * other
+            for j in range(begin, w, 8):
                 subtract_two(a, row + j, top + j, below + j, f, g)
-        k += two
-    for up in range(n):
-        last = n - one - up
-        s0 = s1 = s2 = s3 = 0.0
-        c, row = last + one, last * w
-        while c + three < n:
-            s0 += a[row + c] * x[c]
-            s1 += a[row + c + one] * x[c + one]
-            s2 += a[row + c + two] * x[c + two]
-            s3 += a[row + c + three] * x[c + three]
-            c += four
-        while c < n:
-            s0 += a[row + c] * x[c]
-            c += one
-        x[last] = (a[row + n] - ((s0 + s1) + (s2 + s3))) / a[row + last]
+        k += 2
+    if k < n:
+        inverse[k] = 1.0 / a[k * w + k]
+    _substitute(a, n, w, inverse, x)
 
 
 @kernel(inline=True)
-def _exchange(a: Array, n: np.uint64, w: np.uint64, k: int | np.uint64) -> None:
+def _substitute(a: Array, n: int, w: int, inverse: Array, x: Array) -> None:
+    """x := inv(U) A[:, n], by columns, two at a time: what waits for a result is one product and one sum. inverse: 1
+    over the diagonal."""
+    for i in range(n):
+        x[i] = a[i * w + n]
+    k = n - 1
+    while k > 0:
+        x[k] *= inverse[k]
+        x[k - 1] = (x[k - 1] - a[(k - 1) * w + k] * x[k]) * inverse[k - 1]
+        late, early = x[k], x[k - 1]
+        for i in range(k - 1):
+            x[i] -= a[i * w + k] * late + a[i * w + k - 1] * early
+        k -= 2
+    if k == 0:
+        x[0] *= inverse[0]
+
+
+@kernel(inline=True)
+def _exchange(a: Array, n: int, w: int, k: int) -> None:
     """Bring a pivot that will do to row k."""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     m0 = m1 = m2 = m3 = 0.0
-    i = k + one
-    while i + three < n:
+    i = k + 1
+    while i + 3 < n:
         at = i * w + k
         m0, m1 = max(m0, abs(a[at])), max(m1, abs(a[at + w]))
-        m2, m3 = max(m2, abs(a[at + two * w])), max(m3, abs(a[at + three * w]))
-        i += four
+        m2, m3 = max(m2, abs(a[at + 2 * w])), max(m3, abs(a[at + 3 * w]))
+        i += 4
     while i < n:
         m0 = max(m0, abs(a[i * w + k]))
-        i += one
+        i += 1
     most, here = max(max(m0, m1), max(m2, m3)), k * w
     if abs(a[here + k]) < THRESHOLD * most:
-        i = k + one
-        while i + one < n and abs(a[i * w + k]) != most:
-            i += one
+        i = k + 1
+        while i + 1 < n and abs(a[i * w + k]) != most:
+            i += 1
         there = i * w
         for j in range(w):
             a[here + j], a[there + j] = a[there + j], a[here + j]

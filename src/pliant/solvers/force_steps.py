@@ -20,7 +20,7 @@ BEYOND, FAR = 1.0 + 1e-8, 2.0  # times the normal force: where friction goes tha
 @kernel(inline=True)
 def make_pieces(rows: Rows) -> System:
     """On the caller's stack."""
-    m, squares, none = rows.law.shape[0], rows.square_ptr[-1], room(9)
+    m, squares, none = rows.law.shape[0], rows.square_ptr[rows.block_ptr.size - 1], room(9)
     return System(
         room(squares), room(squares), none, room(m), room(m), room(wide(m)), none, room(m * wide(m)), cubes(none),
         long_room(1),
@@ -47,7 +47,7 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, least: float,
     A row on its own, without C, is at a bound: df is its k, which goes to the right-hand side of the others.
     """
     B, C, k = pieces.B, pieces.C, pieces.k
-    active, x, n = long_room(df.size), pieces.push, 0
+    active, given, x, n, bounds = long_room(df.size), long_room(df.size), pieces.push, 0, 0
     for b in range(rows.block_ptr.size - 1):
         lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
         for i in range(size):
@@ -57,6 +57,9 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, least: float,
                     active[n], df[lo + i] = lo + i, 0.0
                     n += 1
                     break
+            if df[lo + i] != 0.0:
+                given[bounds] = lo + i
+                bounds += 1
     w, row = wide(n), 0
     D = folded(pieces.work, n, w)
     for b in range(rows.block_ptr.size - 1):
@@ -67,7 +70,7 @@ def direction(rows: Rows, pieces: System, A: Array, missed: Array, least: float,
                     D[row, n] = _fill_row(rows, pieces, A, b, i, missed, least, flattened(D), row * w)
                 else:
                     known = _fill_row(rows, pieces, A, b, i, missed, least, pieces.flow, 0)
-                    for j in range(df.size):
+                    for j in given[:bounds]:
                         known -= pieces.flow[j] * df[j]
                     for j in range(n):
                         D[row, j] = pieces.flow[active[j]]
@@ -86,16 +89,15 @@ def _fill_row(
 ) -> float:
     """Row i of block b of B + C (h A + E), to out[start:], as wide as A; its right-hand side."""
     lo, size, q = rows.block_ptr[b], rows.block_ptr[b + 1] - rows.block_ptr[b], rows.square_ptr[b]
-    a, width, there = flattened(A), np.uint64(A.shape[1]), np.uint64(start)  # without sign: see mobility.py
-    none, eight, known = np.uint64(0), np.uint64(8), pieces.k[lo + i]
+    a, width, known = flattened(A), A.shape[1], pieces.k[lo + i]
     for j in range(width):
-        out[there + j] = 0.0
+        out[start + j] = 0.0
     for s in range(size):
         c = pieces.C[q + i * size + s]
         if c != 0.0:
-            scale, at = c * rows.step, np.uint64(lo + s) * width
-            for j in range(none, width, eight):
-                add_eight(out, there + j, a, at + j, none, scale, 0.0, 0.0, 0.0)
+            scale, at = c * rows.step, (lo + s) * width
+            for j in range(0, width, 8):
+                add_eight(out, start + j, a, at + j, 0, scale, 0.0, 0.0, 0.0)
             known -= c * missed[lo + s]
     for s in range(size):
         give = least * rows.law[lo + s, PROX]

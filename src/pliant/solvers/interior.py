@@ -51,7 +51,7 @@ class Path(NamedTuple):
 
 @kernel
 def make_path(rows: Rows) -> Path:
-    m, s = rows.law.shape[0], rows.square_ptr[-1]
+    m, s = rows.law.shape[0], rows.square_ptr[rows.block_ptr.size - 1]
     return Path(
         np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m),
         np.zeros(s), np.zeros(s), np.zeros(m), np.zeros(m), np.zeros(m),

@@ -124,7 +124,7 @@ def _take_rows(ptr: Ints, idx: Ints, val: Array, rows: Ints, local: Ints) -> tup
     some = np.zeros(rows.size + 1, np.int64)
     for k in range(rows.size):
         some[k + 1] = some[k] + ptr[rows[k] + 1] - ptr[rows[k]]
-    some_idx, some_val = np.empty(some[-1], np.int64), np.empty(some[-1])
+    some_idx, some_val = np.empty(some[rows.size], np.int64), np.empty(some[rows.size])
     for k in range(rows.size):
         for t in range(some[k + 1] - some[k]):
             some_idx[some[k] + t], some_val[some[k] + t] = local[idx[ptr[rows[k]] + t]], val[ptr[rows[k]] + t]

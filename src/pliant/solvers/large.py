@@ -35,7 +35,7 @@ from pliant.solvers.known import known_pattern, known_program, no_pattern
 from pliant.solvers.linear import direction, factorize, make_system
 from pliant.solvers.newton import linearise_blocks, linearise_impacts, natural_map
 from pliant.solvers.predict import predict
-from pliant.solvers.quick import GAINING, MOST, NEARLY, SHARP, enough_of
+from pliant.solvers.quick import GAINING, MOST, NEARLY, SHARP, enough_of, is_start
 from pliant.solvers.rows import make_rows, rates, whitened_impulse
 from pliant.solvers.search import EACH, search
 from pliant.solvers.stages import LEAST, line_search
@@ -43,6 +43,7 @@ from pliant.solvers.whiten import Inertia
 
 FIRST, SMALL = 16, 48  # steps of Newton with the laws as they are; in the forces, where they are small
 FAR = 1e-6  # a residual below which steps are whole
+STANDING = 0.9  # of the residual before, which is no gain where it will do, but is not yet small
 HOPELESS = (4, 0.1), (8, 0.01)  # steps, and residuals above which they end then, where bodies have many contacts
 
 
@@ -68,13 +69,15 @@ def large(
         return False
     if by_forces:
         predict_forces(island, blocks, flat.velocity, guess, force)
-    elif not _is_start(force):
-        predict(island, flat.velocity, guess, force)
     start, done = force.copy(), island.motion.tally
     if by_forces:
         newton_by_forces(island, blocks, guess, SMALL, force)
     elif force.size > MOST:  # else `quick` has tried
-        _newton(island, FIRST, force)
+        if is_start(force):
+            _newton(island, FIRST, goal, force)
+        if not done[RESIDUAL] <= max(rough, goal):
+            predict(island, flat.velocity, guess, force)
+            _newton(island, FIRST, goal, force)
         copy(island.motion.best, start)  # who sticks is told better there than at the prediction
     if not done[RESIDUAL] < NEARLY and (by_forces or done[RESIDUAL] > max(rough, goal)):
         if by_forces:
@@ -82,7 +85,7 @@ def large(
             island = Island(inertia, rows, pattern, make_system(rows, pattern), island.motion, lift)
         search(island, start, force)
         if done[RESIDUAL] < NEARLY:
-            _newton(island, EACH, force)
+            _newton(island, EACH, goal, force)
     plain = by_forces and enough_of(rows, island.motion.per_row[0], island.motion.best) > POLISHED
     conclude(rows, inertia, island.motion, lift, PLAIN if plain else TWOFOLD, force)
     copy(island.motion.v, velocity)
@@ -91,15 +94,15 @@ def large(
 
 
 @kernel
-def _newton(island: Island, most: int, force: Array) -> None:
-    """At most so many steps from `force`, in place; the best forces are left in island.motion.best. Below the tolerance
-    as long as they gain."""
+def _newton(island: Island, most: int, goal: float, force: Array) -> None:
+    """At most so many steps from `force`, in place; the best forces are left in island.motion.best. Below the goal as
+    long as they gain."""
     rows, system, motion, lift = island.rows, island.system, island.motion, island.lift
     tally, x = motion.tally, motion.x
     p, r, df, dp = motion.per_row[1], motion.per_row[3], motion.per_row[4], motion.per_row[5]
     last, residual = np.inf, settle(rows, island.inertia, motion, lift, force)
     for k in range(most):
-        stalls = last < tally[TOLERANCE] and not residual < GAINING * last
+        stalls = last < goal and not residual < (GAINING if last < tally[TOLERANCE] else STANDING) * last
         sharp = residual <= SHARP and residual <= enough_of(rows, motion.per_row[0], force)
         if residual <= POLISHED or sharp or stalls or _is_hopeless(k, tally[RESIDUAL]):
             return
@@ -120,14 +123,6 @@ def _newton(island: Island, most: int, force: Array) -> None:
         for i in range(force.size):
             force[i] += step * df[i]
         last, residual = residual, settle(rows, island.inertia, motion, lift, force)
-
-
-@kernel
-def _is_start(force: Array) -> bool:
-    some = 0
-    for f in force:
-        some += f != 0.0
-    return some > 0
 
 
 @kernel

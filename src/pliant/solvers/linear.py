@@ -41,7 +41,7 @@ class System(NamedTuple):
 @kernel
 def make_system(rows: Rows, pattern: Pattern) -> System:
     """Set room aside."""
-    m, squares = rows.law.shape[0], rows.square_ptr[-1]
+    m, squares = rows.law.shape[0], rows.square_ptr[rows.block_ptr.size - 1]
     return System(
         np.zeros(squares),
         np.zeros(squares),
@@ -49,7 +49,7 @@ def make_system(rows: Rows, pattern: Pattern) -> System:
         np.zeros(m),
         np.zeros(m),
         np.zeros(m),
-        np.empty(pattern.value_ptr[-1]),
+        np.empty(pattern.value_ptr[pattern.value_ptr.size - 1]),
         np.empty(pattern.work),
         np.zeros((3, 8, 8)),
         np.empty(m, np.int64),

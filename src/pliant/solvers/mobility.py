@@ -1,7 +1,4 @@
-"""A = G inv(M) G', whole: what a force on one row does to the rate of another.
-
-Indices of inner loops are without sign; those with one could count from the end, which is asked at every access.
-"""
+"""A = G inv(M) G', whole: what a force on one row does to the rate of another."""
 
 import numpy as np
 
@@ -36,35 +33,34 @@ def _of_sparse(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, A
 def _whiten_columns(inertia: Inertia, jac_ptr: Ints, jac_idx: Ints, jac_val: Array, Z: Array) -> None:
     """Z := inv(L) G', (nv or some more, wide(m)): all rows at once; the rest of it becomes 0."""
     nv, m = inertia.parent.size, jac_ptr.size - 1
-    z, width, eight = flattened(Z), np.uint64(Z.shape[1]), np.uint64(8)
+    z, width = flattened(Z), Z.shape[1]
     for i in range(z.size):
         z[i] = 0.0
     for i in range(m):
         for e in range(jac_ptr[i], jac_ptr[i + 1]):
             Z[nv - 1 - jac_idx[e], i] = jac_val[e]
     for j in range(nv):
-        scale, here = 1.0 / inertia.val[inertia.ptr[j]], np.uint64(j) * width
+        scale, here = inertia.val[inertia.ptr[j]], j * width
         for i in range(width):
             z[here + i] *= scale
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
-            below, l = np.uint64(inertia.idx[e]) * width, inertia.val[e]
-            for i in range(np.uint64(0), width, eight):
+            below, l = inertia.idx[e] * width, inertia.val[e]
+            for i in range(0, width, 8):
                 subtract_eight(z, below + i, here + i, l)
 
 
 @kernel
 def _of_columns(Z: Array, A: Array) -> None:
     """A := Z' Z, four rows of Z at a time."""
-    tall, m, w = np.uint64(Z.shape[0]), np.uint64(A.shape[0]), np.uint64(Z.shape[1])
-    a, z, four, eight = flattened(A), flattened(Z), np.uint64(4), np.uint64(8)
+    tall, m, w, a, z = Z.shape[0], A.shape[0], Z.shape[1], flattened(A), flattened(Z)
     for i in range(a.size):
         a[i] = 0.0
-    for j in range(np.uint64(0), tall, four):
+    for j in range(0, tall, 4):
         for i in range(m):
             at = j * w + i
-            f0, f1, f2, f3 = z[at], z[at + w], z[at + np.uint64(2) * w], z[at + np.uint64(3) * w]
+            f0, f1, f2, f3 = z[at], z[at + w], z[at + 2 * w], z[at + 3 * w]
             if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:  # a row moves what lies between it and the root
-                for k in range(i // eight * eight, w, eight):
+                for k in range(i // 8 * 8, w, 8):
                     add_eight(a, i * w + k, z, j * w + k, w, f0, f1, f2, f3)
     for i in range(m):
         for k in range(i):
@@ -92,19 +88,17 @@ def _of_rows(z: Array, ptr: Ints, idx: Ints, val: Array, A: Array) -> None:
 @kernel
 def multiply(A: Array, h: float, x: Array, y: Array) -> None:
     """y := h A x, A symmetric, (n, wide(n)), by its rows, four at a time."""
-    a, n, w = flattened(A), np.uint64(x.size), np.uint64(A.shape[1])
-    total, one, two, three = room(A.shape[1]), np.uint64(1), np.uint64(2), np.uint64(3)
-    four, eight, j = np.uint64(4), np.uint64(8), np.uint64(0)
+    a, n, w, total, j = flattened(A), x.size, A.shape[1], room(A.shape[1]), 0
     for i in range(w):
         total[i] = 0.0
-    while j + three < n:
-        f0, f1, f2, f3 = h * x[j], h * x[j + one], h * x[j + two], h * x[j + three]
-        for i in range(np.uint64(0), w, eight):
+    while j + 3 < n:
+        f0, f1, f2, f3 = h * x[j], h * x[j + 1], h * x[j + 2], h * x[j + 3]
+        for i in range(0, w, 8):
             add_eight(total, i, a, j * w + i, w, f0, f1, f2, f3)
-        j += four
+        j += 4
     while j < n:
-        for i in range(np.uint64(0), w, eight):
-            add_eight(total, i, a, j * w + i, np.uint64(0), h * x[j], 0.0, 0.0, 0.0)
-        j += one
+        for i in range(0, w, 8):
+            add_eight(total, i, a, j * w + i, 0, h * x[j], 0.0, 0.0, 0.0)
+        j += 1
     for i in range(n):
         y[i] = total[i]

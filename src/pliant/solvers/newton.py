@@ -109,7 +109,7 @@ def linearise_block(
     law, h, B, C, k = rows.law, rows.step, system.B, system.C, system.k
     lo, q = rows.block_ptr[b], rows.square_ptr[b]
     n = rows.block_ptr[b + 1] - lo
-    for e in range(np.uint64(q), np.uint64(q + n * n)):  # without sign: see mobility.py
+    for e in range(q, q + n * n):
         B[e] = 0.0
         C[e] = 0.0
     if n == 1:

@@ -121,7 +121,7 @@ def momentum_missed(rows: Rows, inertia: Inertia, free: Array, v: Array, force: 
     """x := L' (v* - v) + h Z' lambda."""
     nv = v.size
     for j in range(nv):
-        x[j] = inertia.val[inertia.ptr[j]] * (free[nv - 1 - j] - v[nv - 1 - j])
+        x[j] = (free[nv - 1 - j] - v[nv - 1 - j]) / inertia.val[inertia.ptr[j]]
         for e in range(inertia.ptr[j] + 1, inertia.ptr[j + 1]):
             k = nv - 1 - inertia.idx[e]
             x[j] += inertia.val[e] * (free[k] - v[k])

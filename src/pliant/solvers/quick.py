@@ -80,9 +80,13 @@ def quick(
     find_mobility(inertia, flat.jac_ptr, flat.jac_idx, flat.jac_val, A)
     rows = bare_rows(flat, A)
     motion = brief_motion(rows, flat.velocity, push, float(STEPS), NEARLY)
-    law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
     pieces, reach = make_pieces(rows), reach_of(rows, guess)
-    _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)
+    if is_start(force):
+        _find_rates(rows, motion, A, force)
+        _newton(rows, rows, motion, A, pieces, reach, lift, 1, FIRST, force)
+    if not motion.tally[RESIDUAL] <= NEARLY:
+        law_forces(rows, flat.velocity, guess, motion.per_row[0], motion.per_row[1], force)
+        _newton(rows, rows, motion, A, pieces, reach, lift, 0, FIRST, force)
     if not motion.tally[RESIDUAL] <= NEARLY and m <= FEW_ROWS:
         _settle(rows, motion, A, pieces, reach, lift, force)
         _from_best(rows, motion, A, force)
@@ -119,11 +123,25 @@ def _settle(rows: Rows, motion: Motion, A: Array, pieces: System, reach: float, 
 
 @kernel
 def _from_best(rows: Rows, motion: Motion, A: Array, force: Array) -> None:
-    free, p = motion.per_row[0], motion.per_row[1]
     copy(motion.best, force)
+    _find_rates(rows, motion, A, force)
+
+
+@kernel
+def _find_rates(rows: Rows, motion: Motion, A: Array, force: Array) -> None:
+    free, p = motion.per_row[0], motion.per_row[1]
     multiply(A, rows.step, force, p)
     for i in range(force.size):
         p[i] += free[i]
+
+
+@kernel
+def is_start(force: Array) -> bool:
+    """Whether there are any forces."""
+    some = 0
+    for f in force:
+        some += f != 0.0
+    return some > 0
 
 
 @kernel

@@ -79,7 +79,7 @@ def find_pattern(mass_ptr: Ints, mass_idx: Ints, jac_ptr: Ints, jac_idx: Ints, b
         widest = max(widest, clique_ptr[c + 1] - clique_ptr[c])
     return Pattern(
         fronts.parent.size == 1,
-        value_ptr[-1],
+        value_ptr[value_ptr.size - 1],
         max(nv, eights(widest) * (widest + 2 * ROWS + 4)),
         fronts.row_ptr,
         fronts.row,

@@ -6,6 +6,7 @@ from pliant._compile import kernel
 from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.solvers.island import copy
+from pliant.solvers.quick import FEW_ROWS
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
@@ -13,6 +14,7 @@ from pliant.systems.mujoco_attempt import attempt
 from pliant.systems.mujoco_chase import bent_pairs, chase
 from pliant.systems.mujoco_flat import SPOT_WORDS, TOUCH_WORDS, Efc, row_rates
 from pliant.systems.mujoco_laws import row_laws
+from pliant.systems.mujoco_memory import Marks, recall, remember
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
 from pliant.systems.mujoco_servos import extra_at, extra_words
@@ -21,6 +23,7 @@ from pliant.systems.mujoco_site import (
     bodies_at,
     indices,
     mass_at,
+    memory_at,
     numbers,
     surfaces_at,
     tree_at,
@@ -49,10 +52,11 @@ def lap(times: Array, part: int, last: float) -> float:
 
 @kernel(inline=True)
 def solve_at(
-    fixed: Fixed, table: Ints, base: int, swung: bool, first: bool, last: bool, lift: float, goal: float, since: float
-) -> tuple[int, float]:
+    fixed: Fixed, table: Ints, base: int, swung: bool, first: bool, last: bool, keep: bool, lift: float, goal: float,
+    since: float,
+) -> tuple[int, float]:  # fmt: skip
     """Solve the step; velocity and forces are left in the table. swung: trees swing. first, last: of the looks for
-    rows; what is found at the first is noted as such, for whom this is not the end. last: do not look further.
+    rows; what is found at the first is noted as such, for whom this is not the end. last: do not look further. keep: remember the forces, for the next step.
 
     since: when the last lap was; that of this one is returned as well.
     """
@@ -69,7 +73,8 @@ def solve_at(
     geoms = surfaces_at(table)
     touch = touching(base, where, at)
     at += 8 * TOUCH_WORDS * contacts
-    spots, head = spots_at(base, where, has_shapes(geoms.material), at)
+    many = m + table[2 * site.ACT_FORCE + 1] > FEW_ROWS
+    spots, head = spots_at(base, where, many or has_shapes(geoms.material), at)
     at += 8 * SPOT_WORDS * contacts
     bent = longs(at, contacts)
     at += 8 * contacts
@@ -78,21 +83,27 @@ def solve_at(
     extra = extra_at(fixed, table, base, f, at)
     at += 8 * extra_words(table)
     extras = extra.table.shape[0]
-    found = floats(at, m + extras)
-    at += 8 * (m + extras)
+    found, start = floats(at, m + extras), floats(at + 8 * (m + extras), m + extras)
+    at += 16 * (m + extras)
+    memory, qpos = memory_at(table), numbers(table, site.QPOS)
+    marks = Marks(
+        efc.type, efc.id, extras, spots.pair, spots.pos, spots.frame, head, touch.dim, geoms.xpos, geoms.xmat
+    )  # fmt: skip
+    if not (many and recall(memory, qpos, qvel, marks, start)):
+        start = start[:0]
     since, tally = lap(numbers(table, site.TIMES), ASSEMBLY, since), numbers(table, site.TALLY)
     usual = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, floats(base, 0), lift, goal, 0.0, tally,
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, start, lift, goal, 0.0, tally,
         wholes(table, site.KNOWN), v, found, at,
     )  # fmt: skip
     if first:
         tally[site.FOUND] = 1.0 if usual else -1.0
     usual = usual and _is_sane(v) and _usual(table, h, spots.pair, head, v, found)
     if usual:
-        many = bent_pairs(table, h, spots.pair, head, found, bent)
-        if many > 0:
+        pairs = bent_pairs(table, h, spots.pair, head, found, bent)
+        if pairs > 0:
             usual = chase(
-                fixed, table, base, bent, many, spots.pair, head, f, efc, touch, extra, v, found, lift, goal, at
+                fixed, table, base, bent, pairs, spots.pair, head, f, efc, touch, extra, v, found, lift, goal, at
             )
     since = lap(numbers(table, site.TIMES), SOLVE, since)
     copy(v, numbers(table, site.VELOCITY))
@@ -107,6 +118,8 @@ def solve_at(
         return UNUSUAL, since
     if not last and goes_further(table, h, v):
         return OUTRUN, since
+    if keep:
+        remember(memory, qpos.size, nv, marks, found)
     return (TURNED if turns else SOLVED), since
 
 

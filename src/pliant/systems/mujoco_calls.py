@@ -14,6 +14,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_answer import OTHERWISE, SOLVED, UNUSUAL
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
+from pliant.systems.mujoco_memory import memory_of
 from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
@@ -41,7 +42,9 @@ def mj_step(
     default, or `Convex()`. compliance: "materials", or "model" for the springs that the model's solref stands
     for.
     """
-    stepper, solver, count = stepper_of(model, materials, compliance), checked_solver(solver), _count(nstep)
+    stepper = stepper_of(model, materials, compliance)
+    solver = DEFAULT if solver is None else checked_solver(solver)
+    count = nstep if nstep.__class__ is int and nstep >= 0 else _count(nstep)
     if count == 1:
         with stepper.lock:
             take_step(stepper, model, data, solver)
@@ -88,14 +91,26 @@ def mj_forward(
         take_step(stepper, model, data, solver, advance=False)
 
 
+def forget(data: Any) -> None:
+    """Let the next step of data start from its state alone.
+
+    With more than 40 rows a step also starts from the forces of the one before, if data is still in the state that
+    this has left. Results differ by rounding, which chaos may magnify: a run that is to go on to the same bits as
+    another, from a state that was saved, forgets when it saves.
+    """
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    memory_of(data).take(None)
+
+
 def take_step(
     stepper: Stepper, model: Any, data: Any, solver: Formulation, *, control: bool = True, advance: bool = True
 ) -> None:
     """A step, or only its forces: in one compiled call, or through MuJoCo's arrays."""
-    found = stepper.go_directly(data, solver, advance=advance)
+    found = stepper.go_directly(data, solver, advance)
     if found == OTHERWISE:
         stepper.refresh(model, data)
-        found = stepper.go_directly(data, solver, advance=advance)
+        found = stepper.go_directly(data, solver, advance)
     if found < SOLVED:
         _take_slowly(stepper, model, data, solver, found, control=control, advance=advance)
 

@@ -19,6 +19,7 @@ from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED, TURNED, lap, solve_at
 from pliant.systems.mujoco_flow import swings
 from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
+from pliant.systems.mujoco_memory import keep_state
 from pliant.systems.mujoco_native import (
     collision,
     euler,
@@ -41,7 +42,7 @@ from pliant.systems.mujoco_native import (
     transmission,
 )
 from pliant.systems.mujoco_servos import write_servos
-from pliant.systems.mujoco_site import Fixed, numbers, wholes
+from pliant.systems.mujoco_site import Fixed, memory_at, numbers, wholes
 from pliant.systems.mujoco_sound import is_sound
 from pliant.systems.mujoco_twin import are_same
 
@@ -89,7 +90,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
     swung = swings(fixed, table, data)
-    found = _find(fixed, table, data, swung, lift, goal, whole)
+    found = _find(fixed, table, data, swung, lift, goal, advance, whole)
     if found < SOLVED:
         return found
     last = lap(times, stats.CLOCKED, 0.0)
@@ -99,12 +100,15 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     if advance:
         _count(table)
         _advance(fixed, table, data, found == TURNED, swung)
+        keep_state(memory_at(table), numbers(table, site.QPOS), numbers(table, site.QVEL))
     lap(times, stats.KINEMATICS, last)
     return found
 
 
 @kernel(inline=True)
-def _find(fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: float, whole: bool) -> int:
+def _find(
+    fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: float, keep: bool, whole: bool
+) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
     rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
@@ -121,7 +125,7 @@ def _find(fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: 
         if rows > table[site.ROOM]:
             return OTHERWISE
         numbers(table, site.TALLY)[site.FOUND] = 0.0
-        found, last = solve_at(fixed, table, data, swung, look == 0, look == LOOKS, lift, goal, last)
+        found, last = solve_at(fixed, table, data, swung, look == 0, look == LOOKS, keep, lift, goal, last)
         if found != OUTRUN:
             break
     if found < SOLVED:

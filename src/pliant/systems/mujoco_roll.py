@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import ints, octets
+from pliant._intrinsics import folded, ints, long_room, longs, octets
+from pliant._linkage import alone
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_answer import OTHERWISE, SOLVED
@@ -34,13 +35,6 @@ NEXT, STEPS, CONTROL, WIDTH, SPEC, WARNINGS, KINDS, WARNED, WHOLE, STAYS = range
 STATE, SOURCE, TARGET, SIZE = range(4)
 
 Kept = tuple[str | int, np.ndarray]  # a field of MjData or an mjtState, and its rows, (steps, ...)
-
-
-def single(*, stays: bool) -> tuple[Ints, Ints]:
-    """The numbers of a course of one step, of which nothing is kept, or of none: forces alone."""
-    numbers = np.zeros(STAYS + 1, np.int64)
-    numbers[STEPS], numbers[STAYS] = 1, stays
-    return numbers, np.zeros((0, 4), np.int64)
 
 
 class Course:
@@ -118,6 +112,19 @@ def _offsets() -> dict[str, int]:
     return {name: getattr(data, name).offset for name, kind in data._fields_ if kind is ctypes.c_int}
 
 
+@alone
+@kernel
+def step_once(place: int, stays: bool, lift: float, goal: float) -> int:
+    """`roll_at`, of one step of which nothing is kept, or of none: forces alone. place: of the table; a number is
+    handed over to compiled code faster than an array."""
+    table, course = longs(place, site.WORDS), long_room(STAYS + 1)
+    for k in range(STAYS + 1):
+        course[k] = 0
+    course[STEPS], course[STAYS] = 1, stays
+    return roll_at(table, course, folded(table, 0, 4), lift, goal)
+
+
+@alone
 @kernel
 def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> int:
     """Steps as far as they are usual. SOLVED: to the end, to a warning, or for a while; else as `step_at`,

@@ -13,6 +13,7 @@ from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver, take_steps
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
+from pliant.systems.mujoco_memory import memory_of
 from pliant.systems.mujoco_orders import Orders, as_given, check_callbacks, inferred
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_step import Stepper
@@ -90,6 +91,7 @@ def _simulate(orders: Orders, means: Means, k: int, lane: int, stop: threading.E
     # Models of their own have a stepper of their own, whichever the thread.
     with borrowed(model, means.materials, means.compliance, lane if len(orders.models) == 1 else 0) as stepper:
         _prepare(orders, model, data, k)
+        memory_of(data).take(None)
         course = Course(data, orders.steps, orders.control_of(k), orders.spec, list(_kept(orders, k)), stops=True)
         try:
             run(stepper, model, data, means.solver, course, stop)

@@ -39,6 +39,8 @@ class Servos(NamedTuple):
     limited: Ints  # (nv,) whether the joint has a range for the forces of actuators
     range: Array  # (nv, 2)
     weighs: Ints  # (nv,) whether gravity compensation counts with them
+    springs: Array  # (nout,) K, where it does not depend on the state of any; else empty
+    dampers: Array  # (nout,) B
 
 
 class Pull(NamedTuple):
@@ -156,24 +158,39 @@ def extra_at(fixed: Fixed, table: Ints, data: int, f: Array, desk: int) -> Extra
 def _find_rows(fixed: Fixed, table: Ints, data: int, f: Array, extra: Extra) -> None:
     """Fill extra; how many rows there are, of whom, and what they replace, is left in the table."""
     force, total, rate = numbers(table, site.ACT_FORCE), numbers(table, site.ACT_TOTAL), numbers(table, site.ACT_DOT)
-    given, whole, change = force.copy(), total.copy(), rate.copy()
-    fwd_actuation(fixed.own, data)
-    free = force.copy()
-    K = _slope_at(fixed, data, numbers(table, site.ACT_LENGTH), force, free)
-    B = _slope_at(fixed, data, numbers(table, site.ACT_VELOCITY), force, free)
-    for target, source in ((force, given), (total, whole), (rate, change)):
-        for i in range(target.size):
-            target[i] = source[i]
     servos = Servos(
         wholes(table, site.FEELS), numbers(table, site.LOWER), numbers(table, site.UPPER), wholes(table, site.LIMITED),
-        vectors(table, site.FORCE_RANGE, 2), wholes(table, site.WEIGHS),
+        vectors(table, site.FORCE_RANGE, 2), wholes(table, site.WEIGHS), numbers(table, site.SPRINGS),
+        numbers(table, site.DAMPERS),
     )  # fmt: skip
+    free, K, B = force, servos.springs, servos.dampers
+    if K.size == 0 or has_ranges(servos):
+        given, whole, change = force.copy(), total.copy(), rate.copy()
+        fwd_actuation(fixed.own, data)
+        free = force.copy()
+        if K.size == 0:
+            K = _slope_at(fixed, data, numbers(table, site.ACT_LENGTH), force, free)
+            B = _slope_at(fixed, data, numbers(table, site.ACT_VELOCITY), force, free)
+        for target, source in ((force, given), (total, whole), (rate, change)):
+            for i in range(target.size):
+                target[i] = source[i]
     pull = Pull(
         force, numbers(table, site.ACT_VELOCITY), total, numbers(table, site.GRAVCOMP), indices(table, site.ROWNNZ),
         indices(table, site.ROWADR), indices(table, site.COLIND), numbers(table, site.MOMENT),
     )  # fmt: skip
     outputs = wholes(table, site.SERVO)
     outputs[0] = _fill_rows(fixed.step, servos, pull, free, K, B, f, extra, outputs[1:], numbers(table, site.TAKEN))
+
+
+@kernel
+def has_ranges(servos: Servos) -> bool:
+    """Whether forces may be other than they would be without their ranges."""
+    some = False
+    for a in range(servos.lower.size):
+        some = some or servos.lower[a] > -np.inf or servos.upper[a] < np.inf
+    for j in range(servos.limited.size):
+        some = some or servos.limited[j] != 0
+    return some
 
 
 @kernel

@@ -18,6 +18,7 @@ from pliant.errors import InputError, PliantError
 from pliant.inputs import Array
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_memory import memory_of
 from pliant.systems.mujoco_orders import check_callbacks, whole
 from pliant.systems.mujoco_roll import Course, Kept
 from pliant.systems.mujoco_rollout import Means, run
@@ -41,6 +42,7 @@ class Simulations:
         self._own: dict[int, Any] = {}  # models of simulations, once fields are expanded
         self._expanded = False
         self._datas: dict[int, tuple[Any, np.ndarray]] = {}  # of simulations if persistent, else of threads
+        self._memories: dict[int, Array | None] = {}  # of the last step of simulations
         self._bound: dict[str, np.ndarray] = {}
         self._state, self._warning, self._status = rows.state(), rows.warning(), rows.status()
         self._messages: dict[int, str] = {}  # of the last call, if it was one of ours
@@ -201,7 +203,9 @@ class Simulations:
         try:
             mujoco().mj_setState(model, data, self._state[sim], self._integration)
             warnings[:] = self._warning[sim]
+            memory_of(data).take(self._memories.get(sim))
             task(k, stepper, model, data, stop)
+            self._memories[sim] = memory_of(data).copy()
         except (PliantError, mujoco().FatalError, mujoco().UnexpectedError) as error:
             self._status[sim], self._messages[sim] = 1, str(error)
             return

@@ -17,6 +17,7 @@ from pliant.solvers.quick import MOST
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_attempt import attempt_room
 from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Mass
+from pliant.systems.mujoco_memory import Memory, address
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_spin import Bodies
 from pliant.systems.mujoco_stats import stats
@@ -24,12 +25,12 @@ from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data, the one aside; what a step
 # leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 21, 27, 32, 42, 45, 51
-MODEL, TWIN, DATA, ASIDE, STEP = 56, 60, 66, 100, 104
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 21, 27, 32, 42, 45, 53
+MODEL, TWIN, DATA, ASIDE, STEP = 58, 62, 68, 102, 106
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY, BODY_RATE, GEOM_RATE = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
-FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS = range(SERVOS, SWING)
+FEELS, LOWER, UPPER, LIMITED, FORCE_RANGE, WEIGHS, SPRINGS, DAMPERS = range(SERVOS, SWING)
 DOFS, HEAVY, DOF_BODY, ROOT, GRAVITY = range(SWING, MODEL)
 GEOM_MARGIN, GEOM_TYPE, GEOM_SIZE, DOF_TREE = range(MODEL, TWIN)
 GEOM_GAP, PAIR_GAP, BODY_MARGIN, JOINT_MARGIN, TENDON_MARGIN, WEIGHT = range(TWIN, DATA)
@@ -42,13 +43,14 @@ THERE, RATE, MOCAP_POS_THERE, MOCAP_QUAT_THERE = range(ASIDE, STEP)
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
     PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SWING_PUSH, SWING_SHIFT, WORK, SERVO, SERVO_FORCE, TAKEN,
-    KNOWN, DESK,
-) = range(STEP, STEP + 28)  # fmt: skip
+    KNOWN, DESK, MEMORY,
+) = range(STEP, STEP + 29)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 28
+ENTRIES: Final = STEP + 29
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN, BESIDE, JACOBIAN_ROOM = range(
     2 * ENTRIES, 2 * ENTRIES + 13
 )
+WORDS: Final = 2 * ENTRIES + 13  # of the table
 
 FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
 PER_GEOM, MANY = 6, 3000  # rows that there is room for at first: of as many geoms falling onto each other; at most
@@ -88,11 +90,14 @@ class Fixed(NamedTuple):
 
 
 class Site:
-    """table: addresses and sizes of arrays, then single numbers."""
+    """table: addresses and sizes of arrays, then single numbers. place: where it lies."""
 
-    def __init__(self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, aside: Aside, data: Any) -> None:
+    def __init__(
+        self, fixed: Fixed, stepper: tuple[np.ndarray, ...], model: Any, aside: Aside, data: Any, memory: Memory
+    ) -> None:
         """stepper: the arrays of the groups from TREE to SWING."""
-        self.table = np.zeros(JACOBIAN_ROOM + 1, np.int64)
+        self.table = np.zeros(WORDS, np.int64)
+        self.place = address(self.table)
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         self.table[BESIDE] = aside.data._address
         velocity, push, shift, average, swing_push, swing_shift = (np.zeros(model.nv) for _ in range(6))
@@ -112,6 +117,8 @@ class Site:
         self._kept, self._velocity, self._tally = (aside, *stepper, *last), velocity, tally
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
+        self._memory = memory
+        self._enter(MEMORY, memory.place)
         self._dense, self._nv, self._outputs = not fixed.sparse, model.nv, len(data.actuator_force)
         self._sizes = len(stepper[PATTERN + 1]), len(stepper[PATTERN + 5]), len(data.actuator_moment)
         self.make_room(max(64, min(PER_GEOM * model.ngeom, MANY)))
@@ -132,6 +139,7 @@ class Site:
         mass, factor, moments = self._sizes
         words = desk_room(self._nv, size, self._outputs, moments)
         rows = size + self._outputs
+        self._memory.make_room(rows)
         self._desk = np.zeros(words + attempt_room(self._nv, rows, mass, factor, entries + moments + 1), np.int64)
         self._enter(DESK, self._desk)
 
@@ -149,16 +157,11 @@ class Site:
         self.table[2 * k], self.table[2 * k + 1] = address(array), array.size
 
 
-def address(array: np.ndarray) -> int:
-    """Where an array lies."""
-    return int(array.__array_interface__["data"][0])
-
-
 @kernel(inline=True)
 def desk_room(nv: int, rows: int, outputs: int, moments: int) -> int:
     """Words of memory that a step takes for its contacts, as many as rows at most, for these and for its servos, before
     `attempt` does; see `solve_at`."""
-    return 3 * nv + (TOUCH_WORDS + SPOT_WORDS + 8) * rows + (3 + EXTRA_COLUMNS) * outputs + 2 * moments + 2
+    return 3 * nv + (TOUCH_WORDS + SPOT_WORDS + 9) * rows + (4 + EXTRA_COLUMNS) * outputs + 2 * moments + 2
 
 
 @kernel(inline=True)
@@ -183,6 +186,13 @@ def wholes(table: Ints, k: int) -> Ints:
 def vectors(table: Ints, k: int, width: int) -> Array:
     """Entry k, of doubles, (n, width)."""
     return folded(numbers(table, k), table[2 * k + 1] // width, width)
+
+
+@kernel(inline=True)
+def memory_at(table: Ints) -> Array:
+    """See mujoco_memory."""
+    place = wholes(table, MEMORY)
+    return floats(place[0], place[1])
 
 
 @kernel(inline=True)

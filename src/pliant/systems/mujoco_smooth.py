@@ -27,7 +27,7 @@ from pliant.systems.mujoco_flat import (
     EXTRA_VALUE,
     Extra,
 )
-from pliant.systems.mujoco_servos import DIFFERENCE, Pull, Servos, servo_rows
+from pliant.systems.mujoco_servos import DIFFERENCE, Pull, Servos, has_ranges, servo_rows
 
 
 class Passive:
@@ -63,6 +63,7 @@ class Passive:
             model.jnt_actfrclimited[joint].astype(np.int64),
             model.jnt_actfrcrange[joint],
             model.jnt_actgravcomp[joint].astype(np.int64),
+            *self._steady_slopes(model, feels),
         )
         self.drag = bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
         # Most springs and dampers are linear: their slopes are known once and for all.
@@ -101,6 +102,17 @@ class Passive:
         if self.dampers:
             D[:] = _slope(self.damping, self.damping_poly, np.abs(qvel))
         return K, D
+
+    def _steady_slopes(self, model: Any, feels: np.ndarray) -> tuple[Array, Array]:
+        """K and B of every output, if none depends on more than the model: forces u + b0 + b1 length + b2 velocity."""
+        mj = mujoco()
+        fixed = model.actuator_gaintype == mj.mjtGain.mjGAIN_FIXED
+        bias = model.actuator_biastype
+        affine = (bias == mj.mjtBias.mjBIAS_NONE) | (bias == mj.mjtBias.mjBIAS_AFFINE)
+        if np.any(feels & ~(fixed & affine)) or np.any(model.actuator_outnum != 1):
+            return NO_FORCE, NO_FORCE
+        slopes = np.where(bias == mj.mjtBias.mjBIAS_AFFINE, -model.actuator_biasprm[:, 1:3].T, 0.0)
+        return np.maximum(slopes[0], 0.0), np.maximum(slopes[1], 0.0)
 
     def _tendon_ranges(self, model: Any) -> None:
         """The range that a tendon sets to its actuator's force; actuators that share one keep MuJoCo's forces."""
@@ -230,13 +242,17 @@ def _actuators(passive: Passive, model: Any, twin: Any, data: Any, rows: _Rows, 
         data.actuator_force, data.actuator_velocity, data.qfrc_actuator, data.qfrc_gravcomp, data.moment_rownnz,
         data.moment_rowadr, data.moment_colind, data.actuator_moment,
     )  # fmt: skip
-    extra, which, taken = servo_rows(float(model.opt.timestep), passive.servos, pull, *_slopes(twin, data), force)
+    servos = passive.servos
+    extra, which, taken = servo_rows(float(model.opt.timestep), servos, pull, *_slopes(servos, twin, data), force)
     rows.join(extra)
     return which, taken
 
 
-def _slopes(twin: Any, data: Any) -> tuple[Array, Array, Array]:
-    """(forces without their ranges, K, B), each (nout,): MuJoCo's own, differenced."""
+def _slopes(servos: Servos, twin: Any, data: Any) -> tuple[Array, Array, Array]:
+    """(forces without their ranges, K, B), each (nout,): MuJoCo's own, differenced where K and B are not known."""
+    known = len(servos.springs) > 0
+    if known and not has_ranges(servos):
+        return data.actuator_force.copy(), servos.springs, servos.dampers
     mj = mujoco()
     given, total, rate = data.actuator_force.copy(), data.qfrc_actuator.copy(), data.act_dot.copy()
 
@@ -245,8 +261,8 @@ def _slopes(twin: Any, data: Any) -> tuple[Array, Array, Array]:
         return data.actuator_force.copy()
 
     free = forces()
-    slopes = []
-    for state in (data.actuator_length, data.actuator_velocity):
+    slopes = [servos.springs, servos.dampers] if known else []
+    for state in () if known else (data.actuator_length, data.actuator_velocity):
         kept = state.copy()
         state += DIFFERENCE
         slopes.append(np.maximum(-(forces() - free) / DIFFERENCE, 0.0))

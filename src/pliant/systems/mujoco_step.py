@@ -32,13 +32,14 @@ from pliant.systems.mujoco_foundation import WITHOUT_ROWS, Layers, total_force
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_laws import Laws, Substance, checked
 from pliant.systems.mujoco_layout import layout
+from pliant.systems.mujoco_memory import Marks, marks_of, memory_of
 from pliant.systems.mujoco_native import library
 from pliant.systems.mujoco_reach import Reach
-from pliant.systems.mujoco_roll import NEXT, Course, roll_at, single
+from pliant.systems.mujoco_roll import Course, roll_at, step_once
 from pliant.systems.mujoco_rows import mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
-from pliant.systems.mujoco_solve import NO_START, Answer, Step, solve_flat
+from pliant.systems.mujoco_solve import DEFAULT, NO_START, Answer, Step, solve_flat
 from pliant.systems.mujoco_sound import check_finite
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
@@ -79,7 +80,6 @@ class Stepper:
         self._twin = Twin(model)
         self._aside = Aside(self._twin.model)
         self._behind = False
-        self._single = {advance: single(stays=not advance) for advance in (True, False)}
         self._derive(model)
 
     def _derive(self, model: Any) -> None:
@@ -96,6 +96,7 @@ class Stepper:
         self._energy = bool(int(model.opt.enableflags) & mujoco().mjtEnableBit.mjENBL_ENERGY)
         self._still = np.zeros(model.nv)
         self._shift: Array | None = None  # of the last forward, for the advance
+        self._last: tuple[Marks, Array] | None = None  # and what it is to remember
         self._acts = not int(model.opt.disableflags) & mujoco().mjtDisableBit.mjDSBL_ACTUATION
         self._sites: Kept[Site] = Kept()
         self._fixed = self._usual_step(model)
@@ -136,10 +137,14 @@ class Stepper:
         check_finite(data)
         if self._fixed is not None:
             fixed = self._fixed
-            site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._aside, data))
+            memory = memory_of(data)
+            site = self._sites.of(data, lambda: Site(fixed, self._arrays(), model, self._aside, data, memory))
             if not data.maxuse_arena:  # how much a step takes, before it is taken where nothing may be missing
                 mujoco().mj_fwdPosition(self._twin.model, data)
             _make_room(site, data)
+
+    def _marks(self, data: Any, step: Assembled) -> Marks:
+        return marks_of(data, step.rows.efc.type, step.rows.efc.id, len(step.smooth.extra.table))
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """In the order of the groups of `mujoco_site`."""
@@ -163,6 +168,7 @@ class Stepper:
         laps.append(perf_counter())
         answer, step = self.solve(model, data, solver, step, self._begun(data, step) if begun else None)
         laps.append(perf_counter())
+        self._last = None if self._layers else (self._marks(data, step), answer.force)
         self.write(model, data, step, answer)
         self._shift = step.shift
         data.flg_rnepost = 0
@@ -173,19 +179,18 @@ class Stepper:
         times[:CLOCKED] += times[CLOCKED] * np.array([before - collided, collided, assembly + after, solved])
         return answer
 
-    def go_directly(self, data: Any, solver: Formulation, *, advance: bool = True, course: Course | None = None) -> int:
+    def go_directly(self, data: Any, solver: Formulation, advance: bool = True, course: Course | None = None) -> int:
         """The usual step, or only its forces, or the steps of a course as far as they are usual. OTHERWISE: the next is
         not known to be one, `refresh` may help; UNUSUAL: it is none. Nothing has changed then but what follows from the
         state."""
         site = self._sites.get(data)
-        if site is None or not takes_quick(solver):
+        if site is None or not (solver is DEFAULT or takes_quick(solver)):
             return OTHERWISE
+        goal = QUICK * solver.tolerance
         if course is None:
-            numbers, kept = self._single[advance]
-            numbers[NEXT] = 0
+            found: int = step_once(site.place, not advance, solver.lift, goal)
         else:
-            numbers, kept = course.numbers, course.kept
-        found = int(roll_at(site.table, numbers, kept, solver.lift, QUICK * solver.tolerance))
+            found = roll_at(site.table, course.numbers, course.kept, solver.lift, goal)
         if found == OTHERWISE:
             _make_room(site, data)
         return found
@@ -258,6 +263,8 @@ class Stepper:
         if before is not None:
             mj.mj_integratePos(s, before, data.qvel + self._shift, model.opt.timestep)
             data.qpos[:] = before
+        if self._last is not None:
+            memory_of(data).keep(data, *self._last)
 
     def _turning(self, model: Any, data: Any) -> tuple[Array | None, Array | None]:
         h, push, shift = model.opt.timestep, np.zeros(model.nv), np.zeros(model.nv)
@@ -287,7 +294,7 @@ class Stepper:
         failed = 0
         for again in range(LOOKS + 1):
             guess = data.qvel + model.opt.timestep * data.qacc_warmstart
-            answer = (known if again == 0 else None) or step.step.solve(solver, guess)
+            answer = (known if again == 0 else None) or step.step.solve(solver, guess, self._start(data, step))
             failed += answer.residual > ROUGH
             if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
@@ -309,6 +316,9 @@ class Stepper:
         if turning is not None:
             turning = turning + inertial(self._bodies, data.xmat, data.qvel) - self._swing.taken
         return bounce(self.laws.material, turning, data, solver, step, answer)
+
+    def _start(self, data: Any, step: Assembled) -> Array:
+        return NO_START if self._layers else memory_of(data).start(data, self._marks(data, step))
 
     def _look_again(self, model: Any, data: Any, step: Assembled, v: Array) -> Assembled:
         mj, s = mujoco(), self._twin.model

@@ -20,10 +20,13 @@ from pliant.inputs import Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_layout import struct
 
-# Looks of things, which no step reads and which may be large.
-LOOKS: Final = ("tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord")
+# What no step reads: looks, names, key frames, and patterns that follow from the joints. A third of a model.
+LOOKS: Final = (
+    "tex_", "skin_", "mat_", "mesh_texcoord", "mesh_normal", "mesh_facetexcoord", "flex_texcoord", "name", "paths",
+    "key_", "text_", "numeric_", "tuple_", "B_", "M_", "D_", "map",
+)  # fmt: skip
 SHAPES: Final = ("mesh_", "bvh_", "oct_", "hfield_data")  # which MuJoCo's functions only read
-PADDING: Final = 1 << 16  # bytes between arrays over which a stretch goes on; small looks are compared as well
+PADDING: Final = 256  # bytes between arrays over which a stretch goes on; small looks are compared as well
 
 
 class Span(NamedTuple):
