@@ -1,6 +1,7 @@
 // The Python module pliant._engine.
-#include <nanobind/nanobind.h>
+#include "bindings/build_info.h"
 
-namespace nb = nanobind;
-
-NB_MODULE(_engine, module) { module.doc() = "The compiled engine of pliant; see pliant.solve."; }
+NB_MODULE(_engine, module) {
+  module.doc() = "The compiled engine of pliant; see pliant.solve.";
+  pliant::bind_build_info(module);
+}
