@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
-    from pliant.solvers import Convex, Coulomb, Printed
-    from pliant.solvers.driver import solve
+    from pliant.formulation import Convex, Coulomb
+    from pliant.printed import Printed
+    from pliant.solve import solve
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
@@ -45,8 +46,8 @@ _HOME = {
     "Clipped": "constraints",
     "Contact": "constraints",
     "ContactState": "solution",
-    "Convex": "solvers",
-    "Coulomb": "solvers",
+    "Convex": "formulation",
+    "Coulomb": "formulation",
     "DEFAULT_MATERIAL": "materials",
     "Drawing": "drawing",
     "FileError": "errors",
@@ -56,7 +57,7 @@ _HOME = {
     "Material": "materials",
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
-    "Printed": "solvers",
+    "Printed": "printed",
     "Shape": "drawing",
     "Solution": "solution",
     "SolveError": "errors",
@@ -80,7 +81,7 @@ _HOME = {
     "render": "rendering",
     "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
-    "solve": "solvers.driver",
+    "solve": "solve",
     "stats": "systems.mujoco_stats",
     "step": "step",
     "view": "viewer.door",

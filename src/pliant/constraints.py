@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from pliant.constraint_checks import check_bounds, check_law, check_tangents, contact_shape, label_of
+from pliant.flat import BILATERAL, CLIPPED, NORMAL, UNILATERAL
 from pliant.inputs import (
     Array,
     Ints,
@@ -46,6 +47,7 @@ class Constraint:
     name: str
     curvature: Array | None
     ids: Ints
+    kind: ClassVar[int]  # of its first rows in the flat record
 
     @property
     def count(self) -> int:
@@ -131,6 +133,7 @@ class Bilateral(ScalarConstraint):
     """
 
     __slots__ = ()
+    kind: ClassVar[int] = BILATERAL
 
 
 class Unilateral(ScalarConstraint):
@@ -141,6 +144,7 @@ class Unilateral(ScalarConstraint):
     """
 
     __slots__ = ()
+    kind: ClassVar[int] = UNILATERAL
     allows_power: ClassVar[bool] = True
 
 
@@ -154,6 +158,7 @@ class Clipped(ScalarConstraint):
 
     lower: Array
     upper: Array
+    kind: ClassVar[int] = CLIPPED
 
     def __init__(
         self,
@@ -206,6 +211,7 @@ class Contact(Constraint):
     friction: Array
     tangent_law: Law | None
     stretch: Array
+    kind: ClassVar[int] = NORMAL
 
     def __init__(
         self,
@@ -225,10 +231,12 @@ class Contact(Constraint):
         G = matrix(f"{label}: jacobian", jacobian, 3, "(n, d, nv), or sparse (n d, nv)")
         n, d = contact_shape(label, G, gap, friction, stretch)
         mu = over_tangents(f"{label}: friction", friction, n, d - 1)
-        check_at_least(f"{label}: friction", mu, 0.0)
+        if type(friction) is not float or friction < 0.0:
+            check_at_least(f"{label}: friction", mu, 0.0)
         check_law(f"{label}: law", law, n, allows_power=True)
         phi_t = over_tangents(f"{label}: stretch", stretch, n, d - 1)
-        check_tangents(label, tangent_law, phi_t)
+        if tangent_law is not None or type(stretch) is not float or stretch != 0.0:
+            check_tangents(label, tangent_law, phi_t)
         _set(
             self,
             jacobian=G,
