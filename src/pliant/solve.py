@@ -47,7 +47,7 @@ def solve(
     start = None if warm_start is None else start_forces(problem, warm_start)
     near = None if guess is None else vector("guess", guess, problem.nv, f"one per velocity ({problem.nv},)")
     if solver.linearizes:
-        solution = _by_engine(problem, solver, start, near, begin)
+        solution = solve_by_engine(problem, solver, start, near, begin)
     else:
         from pliant.printed import solve_printed
 
@@ -57,7 +57,7 @@ def solve(
     return solution
 
 
-def _by_engine(
+def solve_by_engine(
     problem: StepProblem, solver: Formulation, start: Array | None, guess: Array | None, begin: float
 ) -> Solution:
     velocity, force, impulse, state, report, islands = _engine.solve(

@@ -456,27 +456,28 @@ Record Record::copy() const {
 }
 
 Step Record::view() const {
+  const auto read = []<class T>(std::span<T> values) { return std::span<const T>(values); };
   Step step;
   step.h = h;
-  step.mass_start = mass_start;
-  step.mass_column = mass_column;
-  step.mass_value = mass_value;
-  step.velocity = velocity;
-  step.force = force;
-  step.jacobian_start = jacobian_start;
-  step.jacobian_column = jacobian_column;
-  step.jacobian_value = jacobian_value;
-  step.block_start = block_start;
-  step.kind = kind;
-  step.value = value;
-  step.offset = offset;
-  step.stiffness = stiffness;
-  step.damping = damping;
-  step.exponent = exponent;
-  step.dissipation = dissipation;
-  step.lower = lower;
-  step.upper = upper;
-  step.friction = friction;
+  step.mass_start = read(mass_start);
+  step.mass_column = read(mass_column);
+  step.mass_value = read(mass_value);
+  step.velocity = read(velocity);
+  step.force = read(force);
+  step.jacobian_start = read(jacobian_start);
+  step.jacobian_column = read(jacobian_column);
+  step.jacobian_value = read(jacobian_value);
+  step.block_start = read(block_start);
+  step.kind = read(kind);
+  step.value = read(value);
+  step.offset = read(offset);
+  step.stiffness = read(stiffness);
+  step.damping = read(damping);
+  step.exponent = read(exponent);
+  step.dissipation = read(dissipation);
+  step.lower = read(lower);
+  step.upper = read(upper);
+  step.friction = read(friction);
   return step;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 #include "bindings/arrays.h"
 #include "bindings/record.h"
+#include "solve/certificate.h"
 #include "solve/solve.h"
 
 namespace pliant {
@@ -29,7 +30,7 @@ nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool c
                 int max_iterations) {
   thread_local Solver solver;  // memory and orders of elimination, which change no answer
   const Step step = record.view();
-  const std::size_t nv = step.velocity.size(), m = step.kind.size();
+  const auto nv = static_cast<std::size_t>(step.velocities()), m = static_cast<std::size_t>(step.rows());
   const auto near = start_of(guess, nv, "guess"), forces = start_of(start, m, "start");
   NewReals velocity = new_reals(nv), force = new_reals(m), impulse = new_reals(nv);
   NewIntegers state = new_integers(m);
@@ -59,12 +60,26 @@ nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool c
                      std::move(iterations.array), std::move(factorizations.array), std::move(status.array)));
 }
 
+// (law residual, momentum residual) of an answer, whoever made it.
+nb::tuple certify_answer(const Record& record, nb::handle force, nb::handle velocity) {
+  const Step step = record.view();
+  const std::span<const double> forces = reals(force, "force"), reached = reals(velocity, "velocity");
+  if (forces.size() != static_cast<std::size_t>(step.rows()) ||
+      reached.size() != static_cast<std::size_t>(step.velocities())) {
+    throw nb::value_error("force must have one entry per row, velocity one per velocity");
+  }
+  const Certificate found = certify(step, forces, reached, false);
+  return nb::make_tuple(found.law_residual, found.momentum_residual);
+}
+
 }  // namespace
 
 void bind_solve(nb::module_& module) {
   module.def("solve", &solve, nb::arg("record"), nb::arg("guess").none(), nb::arg("start").none(), nb::arg("convex"),
              nb::arg("tolerance"), nb::arg("max_iterations"),
              "Solves the step of a record; guess: velocities, start: forces, or None.");
+  module.def("certify", &certify_answer, nb::arg("record"), nb::arg("force"), nb::arg("velocity"),
+             "The residuals of Coulomb's law and of momentum of an answer.");
 }
 
 }  // namespace pliant
