@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
     from pliant.drawing import Drawing, Shape
     from pliant.errors import FileError, InputError, PliantError, SolveError
+    from pliant.formulation import Convex, Coulomb
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
+    from pliant.printed import Printed
     from pliant.problem import StepProblem
     from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
-    from pliant.formulation import Convex, Coulomb
-    from pliant.printed import Printed
     from pliant.solve import solve
     from pliant.solvers.linearize import linearize
     from pliant.step import step

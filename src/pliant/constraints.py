@@ -7,6 +7,7 @@ A constraint is an immutable value. Its rows have a deformation `phi0` at the st
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -29,7 +30,7 @@ from pliant.inputs import (
 from pliant.laws import Law, spread
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Constraint:
     """What every kind has; not built directly.
 
@@ -77,7 +78,7 @@ class Constraint:
     def with_rate_offset(self, rate_offset: Array) -> Self:
         """A copy with other offsets of the rate, shaped as its own."""
         changed = copy(self)
-        _set(changed, rate_offset=rate_offset)
+        changed.__dict__.update(rate_offset=rate_offset)
         return changed
 
     def __repr__(self) -> str:
@@ -88,7 +89,7 @@ class Constraint:
         return f"n={self.count}, nv={self.nv}, {self.law!r}"
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ScalarConstraint(Constraint):
     """Rows that each carry one force, independent of the others; not built directly.
 
@@ -114,8 +115,7 @@ class ScalarConstraint(Constraint):
         G = matrix(f"{label}: jacobian", jacobian, 2, "(n, nv)")
         n = G.shape[0]
         check_law(f"{label}: law", law, n, allows_power=self.allows_power)
-        _set(
-            self,
+        self.__dict__.update(
             jacobian=G,
             value=vector(f"{label}: value", value, n, f"one per row of the jacobian ({n},)"),
             law=law,
@@ -132,7 +132,6 @@ class Bilateral(ScalarConstraint):
     jacobian (n, nv), dense or sparse; value (n,) phi0 [m]; law linear; rate_offset e [m/s], scalar or (n,).
     """
 
-    __slots__ = ()
     kind: ClassVar[int] = BILATERAL
 
 
@@ -143,12 +142,11 @@ class Unilateral(ScalarConstraint):
     rate_offset e [m/s], scalar or (n,).
     """
 
-    __slots__ = ()
     kind: ClassVar[int] = UNILATERAL
     allows_power: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Clipped(ScalarConstraint):
     """`lambda = clip(-K phi0 - S phidot1, lower, upper)`: motors with limits, servos, dry joint friction.
 
@@ -173,20 +171,20 @@ class Clipped(ScalarConstraint):
         curvature: Any = None,
         ids: Any = None,
     ) -> None:
-        # Named, not super(): a dataclass with slots is a copy of the class that super() would look for.
-        ScalarConstraint.__init__(
-            self, jacobian, value, law, rate_offset=rate_offset, name=name, curvature=curvature, ids=ids
-        )
-        low = over_rows(f"{self.label}: lower", lower, self.count, infinite=True)
-        high = over_rows(f"{self.label}: upper", upper, self.count, infinite=True)
-        check_bounds(self.label, low, high)
-        _set(self, lower=low, upper=high)
+        super().__init__(jacobian, value, law, rate_offset=rate_offset, name=name, curvature=curvature, ids=ids)
+        n = len(self.ids)
+        low = over_rows(f"{self.label}: lower", lower, n, infinite=True)
+        high = over_rows(f"{self.label}: upper", upper, n, infinite=True)
+        ordered = type(lower) is float and type(upper) is float and -math.inf <= lower <= upper <= math.inf
+        if not ordered or lower == math.inf or upper == -math.inf:
+            check_bounds(self.label, low, high)
+        self.__dict__.update(lower=low, upper=high)
 
     def _summary(self) -> str:
         return f"{Constraint._summary(self)}, lower={spread(self.lower)}, upper={spread(self.upper)}"
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Contact(Constraint):
     """n contacts with Coulomb friction, each of d rows: the normal, then d-1 tangents.
 
@@ -237,8 +235,7 @@ class Contact(Constraint):
         phi_t = over_tangents(f"{label}: stretch", stretch, n, d - 1)
         if tangent_law is not None or type(stretch) is not float or stretch != 0.0:
             check_tangents(label, tangent_law, phi_t)
-        _set(
-            self,
+        self.__dict__.update(
             jacobian=G,
             gap=vector(f"{label}: gap", gap, n, f"one per contact of the jacobian ({n},)"),
             law=law,
@@ -261,8 +258,3 @@ class Contact(Constraint):
         size = f"n={self.count}, d={self.dimension}, nv={self.nv}"
         return f"{size}, {self.law!r}, friction={spread(self.friction)}{tangent}"
 
-
-def _set(constraint: Constraint, **fields: Any) -> None:
-    """Fill the fields of a frozen value while it is being built."""
-    for field, value in fields.items():
-        object.__setattr__(constraint, field, value)

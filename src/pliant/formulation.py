@@ -36,6 +36,10 @@ class Formulation:
         """What a status means here, and what to do about it."""
         return str(status)
 
+    def without_drift(self) -> Formulation:
+        """The same without terms of its own for the curvature of constraints."""
+        return self
+
     def check(self, problem: StepProblem) -> None:
         """Raise InputError for constraints that this formulation cannot take."""
 

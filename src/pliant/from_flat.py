@@ -70,9 +70,7 @@ def _fields_of(record: Any) -> Mapping[str, Any]:
         if missing:
             raise InputError(f"{', '.join(missing)} must be there; help(pliant.flat.Flat) says what each is")
         return record
-    raise InputError(
-        f"record must be a pliant.flat.Flat or a mapping with its fields, got {type(record).__name__}"
-    )
+    raise InputError(f"record must be a pliant.flat.Flat or a mapping with its fields, got {type(record).__name__}")
 
 
 def read_fields(given: Mapping[str, Any]) -> Flat:
@@ -88,9 +86,7 @@ def read_fields(given: Mapping[str, Any]) -> Flat:
         fields.setdefault(name, np.zeros(rows, kind))
     for name in ROW_FIELDS:
         if len(fields[name]) != rows:
-            raise InputError(
-                f"{name} must have one entry per row, {rows} like kind, got {len(fields[name])}"
-            )
+            raise InputError(f"{name} must have one entry per row, {rows} like kind, got {len(fields[name])}")
     return Flat(step=step, **fields)
 
 
@@ -101,7 +97,7 @@ def _field(name: str, data: Any) -> np.ndarray:
         array = np.asarray(data)
     except ValueError as error:
         raise InputError(f"{name} must be a vector of {expected}, got {error}") from error
-    if array.ndim != 1 or array.dtype.kind not in ("iu" if whole else "fiu") and array.size:
+    if array.ndim != 1 or (array.dtype.kind not in ("iu" if whole else "fiu") and array.size):
         raise InputError(
             f"{name} must be a vector of {expected}, got {array.dtype} of shape {array.shape}; "
             f"pass np.asarray({name}, {'np.int64' if whole else 'float'})"
@@ -114,13 +110,9 @@ def _without_padding(flat: Flat) -> Flat:
     check_pointers("block_ptr", flat.block_ptr, len(flat.kind), "rows")
     check_pointers("jac_ptr", flat.jac_ptr, len(flat.jac_idx), "entries of jac_idx")
     if len(flat.jac_ptr) != len(flat.kind) + 1:
-        raise InputError(
-            f"jac_ptr must have {len(flat.kind) + 1} entries, one more than rows, got {len(flat.jac_ptr)}"
-        )
+        raise InputError(f"jac_ptr must have {len(flat.kind) + 1} entries, one more than rows, got {len(flat.jac_ptr)}")
     if flat.block_ptr[-1] != len(flat.kind):
-        raise InputError(
-            f"block_ptr must end at the number of rows, {len(flat.kind)}, got {flat.block_ptr[-1]}"
-        )
+        raise InputError(f"block_ptr must end at the number of rows, {len(flat.kind)}, got {flat.block_ptr[-1]}")
     there = flat.kind != INERT
     size = np.diff(flat.block_ptr)
     if there.all() and size.all():
@@ -155,7 +147,11 @@ def _check_rows(flat: Flat) -> None:
     misplaced = head == (flat.kind == TANGENT)
     lone = (flat.kind[flat.block_ptr[:-1]] != NORMAL) & (size > 1)
     if misplaced.any() or lone.any():
-        block = int(np.argmax(lone)) if lone.any() else int(np.searchsorted(flat.block_ptr, np.argmax(misplaced), "right")) - 1
+        block = (
+            int(np.argmax(lone))
+            if lone.any()
+            else int(np.searchsorted(flat.block_ptr, np.argmax(misplaced), "right")) - 1
+        )
         raise InputError(
             f"block_ptr: block {block} must be one row, or a row of kind NORMAL (3) with its rows of kind "
             "TANGENT (4) behind it"
@@ -252,9 +248,7 @@ def matrix_of(name: str, ptr: Ints, idx: Ints, val: Array, columns: int, dense: 
     return csr_array((val, idx, ptr), shape=(rows, columns))
 
 
-def constraints_of(
-    layouts: list[Layout], flat: Flat, dense: bool, *, numbered: bool = True
-) -> tuple[Constraint, ...]:
+def constraints_of(layouts: list[Layout], flat: Flat, dense: bool, *, numbered: bool = True) -> tuple[Constraint, ...]:
     """The constraints that these layouts make of the rows; numbered: whether the record has their ids."""
     jacobian = matrix_of("jac", flat.jac_ptr, flat.jac_idx, flat.jac_val, len(flat.velocity), dense)
     built, start = [], 0

@@ -45,9 +45,7 @@ class Law:
         uniform = type(K) is float and type(B) is float and type(p) is float and type(alpha) is float
         # found once: laws are looked at in every step
         linear = p == 1.0 and alpha == 0.0 if uniform else bool(np.all(p == 1.0) and not np.any(alpha))
-        self.__dict__.update(
-            stiffness=K, damping=B, exponent=p, dissipation=alpha, _uniform=uniform, _linear=linear
-        )
+        self.__dict__.update(stiffness=K, damping=B, exponent=p, dissipation=alpha, _uniform=uniform, _linear=linear)
 
     @property
     def is_linear(self) -> bool:

@@ -10,14 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 
-import pliant.flat as flat_record
+from pliant import flat as flat_record
 from pliant import _engine
 from pliant.constraints import Constraint
 from pliant.errors import FileError, InputError
-from pliant.flat import Flat
+from pliant.flat import NORMAL, Flat
 from pliant.inertia import added, entries, read_mass, read_stiffness, times
 from pliant.inputs import Array, Matrix, floats, vector
 from pliant.laws import spread
+
+
+Layout = tuple[tuple[str, int, int], ...]  # name, count and dimension of every constraint
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -39,6 +42,7 @@ class StepProblem:
     step: float
     constraints: tuple[Constraint, ...]
     stiffness: Matrix | None
+    layout: Layout
 
     def __init__(
         self,
@@ -57,7 +61,8 @@ class StepProblem:
             velocity=vector("StepProblem: velocity", velocity, nv, f"one per row of the mass ({nv},)"),
             force=vector("StepProblem: force", force, nv, f"one per row of the mass ({nv},)"),
             step=_read_step(step),
-            constraints=_read_constraints(constraints, nv),
+            constraints=(read := _read_constraints(constraints, nv)),
+            layout=tuple([(c.name, len(c.ids), c.dimension) for c in read]),
             stiffness=None if stiffness is None else read_stiffness(stiffness, nv),
         )
 
@@ -69,7 +74,7 @@ class StepProblem:
     @property
     def rows(self) -> int:
         """Number of constraint rows, those of contacts counted d times."""
-        return sum([constraint.rows for constraint in self.constraints])
+        return sum([n * d for _, n, d in self.layout])
 
     @property
     def record(self) -> _engine.Record:
@@ -140,10 +145,9 @@ class StepProblem:
         if values.ndim == 0 or len(values) < self.rows:
             raise InputError(f"split: values must have {self.rows} rows (more if padded), got shape {values.shape}")
         parts, start = [], 0
-        for constraint in self.constraints:
-            n, d = constraint.count, constraint.dimension
+        for constraint, (_, n, d) in zip(self.constraints, self.layout, strict=True):
             part = values[start : start + n * d]
-            parts.append(part.reshape(n, d, *values.shape[1:]) if constraint.kind == flat_record.NORMAL else part)
+            parts.append(part.reshape(n, d, *values.shape[1:]) if constraint.kind == NORMAL else part)
             start += n * d
         return tuple(parts)
 

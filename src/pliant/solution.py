@@ -139,9 +139,7 @@ def identity(problem: StepProblem) -> tuple[tuple[object, Ints], ...]:
 
 
 def _states(answer: Answer) -> tuple[Ints | None, ...]:
-    return tuple(
-        part[:, 0].copy() if part.ndim == 2 else None for part in answer.problem.split(answer.state)
-    )
+    return tuple(part[:, 0].copy() if part.ndim == 2 else None for part in answer.problem.split(answer.state))
 
 
 def _stretch(answer: Answer) -> tuple[Array | None, ...]:

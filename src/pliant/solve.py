@@ -83,7 +83,7 @@ def start_forces(problem: StepProblem, warm_start: Solution | WarmStart) -> Arra
     if not isinstance(warm_start, Solution | WarmStart):
         raise InputError(f"warm_start must be an earlier pliant.Solution, got {type(warm_start).__name__}")
     answer: Answer | None = warm_start.__dict__.get("answer") if isinstance(warm_start, Solution) else None
-    if answer is not None and _same_rows(problem.constraints, answer.problem.constraints):
+    if answer is not None and _has_rows_of(problem, answer.problem):
         return answer.force
     known = {key: (ids, f) for (key, ids), f in zip(warm_start.keys, warm_start.forces, strict=True)}
     parts = [
@@ -94,12 +94,14 @@ def start_forces(problem: StepProblem, warm_start: Solution | WarmStart) -> Arra
     return np.where(np.isfinite(force), force, 0.0)
 
 
-def _same_rows(mine: tuple[Constraint, ...], theirs: tuple[Constraint, ...]) -> bool:
+def _has_rows_of(problem: StepProblem, other: StepProblem) -> bool:
     """Whether the same rows stand at the same places, as far as a glance tells."""
-    return len(mine) == len(theirs) and all(
-        a is b or (a.ids is b.ids and a.name == b.name and type(a) is type(b) and a.dimension == b.dimension)
-        for a, b in zip(mine, theirs, strict=True)
-    )
+    if problem.layout != other.layout:
+        return False
+    for mine, theirs in zip(problem.constraints, other.constraints, strict=True):
+        if mine.ids is not theirs.ids or mine.kind != theirs.kind:
+            return False
+    return True
 
 
 def _carried_over(constraint: Constraint, ids: Ints | None, forces: Array | None) -> Array:

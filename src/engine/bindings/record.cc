@@ -289,14 +289,15 @@ Record lower(nb::handle mass, nb::handle velocity, nb::handle force, double h, n
 }
 
 // Whether a mass, finite, (n,) or (n, n), needs no closer look: symmetric to the bit, and no pivot of its Cholesky
-// factor is lost in the rounding of the diagonal.
+// factor is near the rounding of the diagonal. Of many velocities the factor is left to faster ones.
 bool is_sound_mass(nb::handle mass) {
   const std::span<const double> entries = reals(mass, "mass");
   const Shape shape = shape_of(mass);
   const std::size_t n = shape.rows;
   if (shape.axes == 1) return n > 0 && std::all_of(entries.begin(), entries.end(), [](double m) { return m > 0.0; });
-  if (shape.axes != 2 || n == 0 || shape.columns != n) return false;
-  const double least = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  constexpr std::size_t many = 64;
+  if (shape.axes != 2 || n == 0 || shape.columns != n || n > many) return false;
+  const double least = 100.0 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
   std::vector<double> factor(entries.begin(), entries.end());
   for (std::size_t j = 0; j < n; j++) {
     double* row = &factor[j * n];

@@ -61,14 +61,14 @@ nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool c
 }
 
 // (law residual, momentum residual) of an answer, whoever made it.
-nb::tuple certify_answer(const Record& record, nb::handle force, nb::handle velocity) {
+nb::tuple certify_answer(const Record& record, nb::handle force, nb::handle velocity, bool convex) {
   const Step step = record.view();
   const std::span<const double> forces = reals(force, "force"), reached = reals(velocity, "velocity");
   if (forces.size() != static_cast<std::size_t>(step.rows()) ||
       reached.size() != static_cast<std::size_t>(step.velocities())) {
     throw nb::value_error("force must have one entry per row, velocity one per velocity");
   }
-  const Certificate found = certify(step, forces, reached, false);
+  const Certificate found = certify(step, forces, reached, convex);
   return nb::make_tuple(found.law_residual, found.momentum_residual);
 }
 
@@ -79,7 +79,7 @@ void bind_solve(nb::module_& module) {
              nb::arg("tolerance"), nb::arg("max_iterations"),
              "Solves the step of a record; guess: velocities, start: forces, or None.");
   module.def("certify", &certify_answer, nb::arg("record"), nb::arg("force"), nb::arg("velocity"),
-             "The residuals of Coulomb's law and of momentum of an answer.");
+             nb::arg("convex") = false, "The residuals of Coulomb's law, or of the associated cone, and of momentum.");
 }
 
 }  // namespace pliant

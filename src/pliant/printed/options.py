@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pliant.constraints import Clipped, Contact
@@ -48,6 +48,10 @@ class Printed(Formulation):
             f"`residual`; choose zeta (now {zeta}) within 1e-12 and 1e12, raise max_iterations (now "
             f"{self.max_iterations}), or use Coulomb()"
         )
+
+    def without_drift(self) -> Formulation:
+        """The same without terms of its own for the curvature of constraints."""
+        return replace(self, compensate_drift=False) if self.compensate_drift else self
 
     def check(self, problem: StepProblem) -> None:
         for i, constraint in enumerate(problem.constraints):

@@ -123,7 +123,10 @@ def _islands(flat: Flat, G: Any, M: Any) -> Iterator[tuple[Ints, Part]]:
         rows, v = np.flatnonzero(of_row == island), np.flatnonzero(of_velocity == island)
         columns = {name: getattr(flat, name)[rows] for name in ROW_FIELDS}
         mass = M[v][:, v].toarray()
-        yield rows, Part(flat.step, mass, flat.velocity[v], flat.force[v], G[rows][:, v].toarray(), block[rows], columns)
+        yield (
+            rows,
+            Part(flat.step, mass, flat.velocity[v], flat.force[v], G[rows][:, v].toarray(), block[rows], columns),
+        )
 
 
 def _solve_island(part: Part, solver: Printed) -> Found:
