@@ -19,8 +19,6 @@ from pliant.errors import InputError
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T", bound=NDArray[Any])
-DOUBLE = np.dtype(np.float64)
-MANY = 10_000  # numbers; of more a plain sum is as fast as a product, and needs no threads
 Matrix = Any  # a read-only dense Array, or a canonical scipy.sparse.csr_array (SciPy ships no types)
 
 
@@ -54,21 +52,10 @@ def is_sparse(data: Any) -> bool:
 
 def check_finite(label: str, array: Array, *, infinite: bool = False) -> None:
     """Raise at the first NaN (and at the first infinity unless `infinite`)."""
-    if not infinite and are_finite(array):
-        return
     bad = np.isnan(array) if infinite else ~np.isfinite(array)
     if bad.any():
         expected = "not NaN" if infinite else "finite"
         raise InputError(f"{label} must be {expected}, got {_first(array, bad)}; check how it was computed")
-
-
-def are_finite(array: Array) -> bool:
-    """Whether a finite sum, of squares or of the entries, proves every entry finite, at a fraction of the cost of
-    asking each; it may overflow, so False proves nothing."""
-    if array.size <= MANY:
-        return math.isfinite(np.vdot(array, array))  # it sets no floating-point warnings
-    with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(array.sum())
 
 
 def check_at_least(label: str, array: Array, bound: float) -> None:
