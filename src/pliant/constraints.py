@@ -257,4 +257,3 @@ class Contact(Constraint):
         tangent = "" if self.tangent_law is None else f", tangent_law={self.tangent_law!r}"
         size = f"n={self.count}, d={self.dimension}, nv={self.nv}"
         return f"{size}, {self.law!r}, friction={spread(self.friction)}{tangent}"
-

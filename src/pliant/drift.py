@@ -18,7 +18,7 @@ from pliant.constraints import Contact
 from pliant.errors import InputError
 from pliant.evaluate import check_values, knows_values, reached, values_at
 from pliant.formulation import Formulation
-from pliant.inputs import Array, is_sparse
+from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, WarmStart
 from pliant.solve import solve
@@ -183,8 +183,9 @@ def jacobian(problem: StepProblem) -> Any:
 
 
 def dense_mass(problem: StepProblem) -> Array:
-    """M, (nv, nv)."""
-    mass = problem.mass
-    if is_sparse(mass):
-        return np.asarray(mass.toarray())
-    return np.diag(mass) if mass.ndim == 1 else mass
+    """M, (nv, nv), with what a stiffness adds."""
+    from scipy.sparse import csr_array
+
+    flat = problem.flat()
+    mass = csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(problem.nv, problem.nv))
+    return np.asarray(mass.toarray())

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.constraints import Contact
 from pliant._engine import finite_reals
+from pliant.constraints import Contact
 from pliant.errors import InputError
 from pliant.inputs import Array, floats
 from pliant.problem import StepProblem

@@ -10,15 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from pliant import flat as flat_record
 from pliant import _engine
+from pliant import flat as flat_record
 from pliant.constraints import Constraint
 from pliant.errors import FileError, InputError
 from pliant.flat import NORMAL, Flat
 from pliant.inertia import added, entries, read_mass, read_stiffness, times
 from pliant.inputs import Array, Matrix, floats, vector
 from pliant.laws import spread
-
 
 Layout = tuple[tuple[str, int, int], ...]  # name, count and dimension of every constraint
 
