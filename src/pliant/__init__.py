@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
     from pliant.drawing import Drawing, Shape
     from pliant.errors import FileError, InputError, PliantError, SolveError
+    from pliant.formulation import Convex, Coulomb
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
+    from pliant.printed import Printed
     from pliant.problem import StepProblem
     from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
-    from pliant.solvers import Convex, Coulomb, Printed
-    from pliant.solvers.driver import solve
+    from pliant.solve import solve
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
@@ -55,8 +56,8 @@ _HOME = {
     "Clipped": "constraints",
     "Contact": "constraints",
     "ContactState": "solution",
-    "Convex": "solvers",
-    "Coulomb": "solvers",
+    "Convex": "formulation",
+    "Coulomb": "formulation",
     "DEFAULT_MATERIAL": "materials",
     "Drawing": "drawing",
     "FileError": "errors",
@@ -66,7 +67,7 @@ _HOME = {
     "Material": "materials",
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
-    "Printed": "solvers",
+    "Printed": "printed",
     "Shape": "drawing",
     "Solution": "solution",
     "SolveError": "errors",
@@ -90,7 +91,7 @@ _HOME = {
     "render": "rendering",
     "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
-    "solve": "solvers.driver",
+    "solve": "solve",
     "stats": "systems.mujoco_stats",
     "step": "step",
     "view": "viewer.door",

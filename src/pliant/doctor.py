@@ -153,7 +153,7 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 def first_solve() -> Check:
     from pliant.demo import beam
-    from pliant.solvers.driver import solve
+    from pliant.solve import solve
 
     solution, how = timed(lambda: solve(beam(), throw=False))
     text = f"residual {solution.residual:.1e}, {how}"
