@@ -97,7 +97,7 @@ _HOME = {
     "view": "viewer.door",
 }
 
-_MODULES = ("plot",)  # whose functions are called by its name, pliant.plot.convergence
+_MODULES = ("plot", "reference")  # whose functions are called by its name, pliant.plot.convergence
 
 __all__ = [
     "DEFAULT_MATERIAL",
