@@ -7,7 +7,7 @@
 namespace pliant {
 namespace {
 
-constexpr double epsilon = 1e-6;       // of the proximal term, relative to the rows' own scales
+constexpr double usual_epsilon = 1e-6, precise_epsilon = 1e-12;  // of the proximal term, relative to the rows' scales
 constexpr double rounding = 1e-12;     // a residual below which iterations end at once
 constexpr double chord = 1e-4;         // a residual below which old factors will do while the pieces stay
 constexpr double contraction = 0.1;    // what a step on old factors must gain
@@ -118,6 +118,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
 // Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
 // for new ones, only the right sides are set; returns whether P is to be factored.
 bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
+  epsilon_ = linear.precise ? precise_epsilon : usual_epsilon;
   bool bent = false;  // whether factors of the same pieces may differ
   std::swap(piece_, previous_);
   for (int number = 0; number < rows.block.size(); number++) {
@@ -160,7 +161,7 @@ void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map,
   } else {
     k = clip(row.fixed() ? row.constant : f - map.y[b.first], row.lower, row.upper) - f;
   }
-  if (fresh) linear.set_scalar(b, B, C, epsilon);
+  if (fresh) linear.set_scalar(b, B, C, epsilon_);
   linear.set_right(b, &k);
 }
 
@@ -221,7 +222,7 @@ void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map
       }
     }
   }
-  if (fresh) linear.set_block(b, B, C, epsilon);
+  if (fresh) linear.set_block(b, B, C, epsilon_);
   linear.set_right(b, k);
 }
 
@@ -240,6 +241,7 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
   double best = infinity;
   std::copy(force.begin(), force.end(), best_.begin());
   for (int step = 0;; step++) {
+    rows.project(force);
     rows.exact_rates(force, rate, gain);
     const double found = map.measure(rows, force, rate, lift);
     if (!(found < best)) break;
@@ -257,7 +259,6 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     }
     linear.solve({});
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
-    onto_rims(rows);
   }
   std::copy(best_.begin(), best_.end(), force.begin());
   rows.exact_rates(force, rate, gain);

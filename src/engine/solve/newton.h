@@ -39,6 +39,7 @@ class Newton {
   View<double> missing_, best_;
   View<char> piece_, previous_;
   bool factored_ = false;
+  double epsilon_ = 0;
 
   bool set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh);
   void set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh);
