@@ -196,7 +196,7 @@ def test_rows_that_move_nothing_count_by_their_forces():
 
 
 def test_a_power_law_that_is_open_under_load_is_seen_however_stiff():
-    """Against the value of the law alone a force of 1 N in a gap of 1 cm would score 1e-14."""
+    """Against the value of the law alone a force of 1 N in a gap of 1 cm would score 5e-10 at 1e18 N/m."""
     for K in (1e6, 1e12, 1e18):
         row = pliant.Unilateral([[1.0]], [1e-2], pliant.Law(K, exponent=1.5))
         flat = pliant.StepProblem([1.0], [0.1], [0.0], 0.01, [row]).flat()
