@@ -6,10 +6,20 @@ Every public name is here and loads its module on first use, so `import pliant` 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pliant._version import __version__
+
+try:
+    import_module("pliant._engine")
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"pliant._engine, the compiled part of pliant, is not built for this Python ({sys.executable}): "
+        "in a clone, run `pip install .`; from an index, `pip install --force-reinstall pliant`",
+        name="pliant._engine",
+    ) from error
 
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
@@ -87,7 +97,7 @@ _HOME = {
     "view": "viewer.door",
 }
 
-_MODULES = ("plot",)  # whose functions are called by its name, pliant.plot.convergence
+_MODULES = ("plot", "reference")  # whose functions are called by its name, pliant.plot.convergence
 
 __all__ = [
     "DEFAULT_MATERIAL",
@@ -140,13 +150,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        from importlib import import_module
-
         return import_module(f"pliant.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pliant' has no attribute '{name}'")
-    from importlib import import_module
-
     value = getattr(import_module(f"pliant.{_HOME[name]}"), name)
     globals()[name] = value  # found directly from now on
     return value
