@@ -3,4 +3,9 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_engine, module) { module.doc() = "The compiled engine of pliant; see pliant.solve."; }
+void bind_c_entry(nb::module_& module);
+
+NB_MODULE(_engine, module) {
+  module.doc() = "The compiled engine of pliant; see pliant.solve.";
+  bind_c_entry(module);
+}

@@ -1,0 +1,3 @@
+"""The compiled engine; see src/engine/bindings."""
+
+def solve_entry() -> int: ...
