@@ -1,4 +1,6 @@
 // The solve as a C function, for compiled code that calls no Python: MuJoCo's step.
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,7 +12,7 @@ namespace nb = nanobind;
 namespace {
 
 // A table of 64-bit words, as pliant/systems/mujoco_engine.py fills it: the options, the step in the order of Step, and
-// where the answer goes. A null guess or start: there is none.
+// where the answer goes. A null start: there is none.
 struct Request {
   double h, tolerance;
   std::int64_t convex, max_iterations, velocities, rows, blocks;
@@ -59,11 +61,17 @@ pliant::Step step_of(const Request& r) {
   return step;
 }
 
+// The guess is MuJoCo's last acceleration carried on, which users may overwrite with anything.
+std::span<const double> guess_of(const Request& r) {
+  const auto guess = view(r.guess, r.velocities);
+  return std::ranges::all_of(guess, [](double x) { return std::isfinite(x); }) ? guess : std::span<const double>();
+}
+
 std::int64_t solve(const Request& r) {
   thread_local pliant::Solver solver;
   const pliant::Options options{r.convex != 0, r.tolerance, static_cast<int>(r.max_iterations)};
   const pliant::Report report =
-      solver.solve(step_of(r), view(r.guess, r.velocities), view(r.start, r.rows), options,
+      solver.solve(step_of(r), guess_of(r), view(r.start, r.rows), options,
                    view(r.new_velocity, r.velocities), view(r.row_force, r.rows), {}, {});
   r.report[0] = report.residual;
   r.report[1] = report.iterations;
