@@ -12,28 +12,20 @@ from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Islands, Solution, Status, WarmStart
 from pliant.solvers.answer import contact_states, judge, next_stretch
-from pliant.solvers.apart import solve_apart
 from pliant.solvers.broad import LAST, REPORT, broad
 from pliant.solvers.broad import STEPS as BROAD_STEPS
 from pliant.solvers.carry import keys_of, start_forces
 from pliant.solvers.columns import FEW
 from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import ROUGH, Formulation, exact_residual
+from pliant.solvers.formulation import Formulation, exact_residual
 from pliant.solvers.island import (
     FACTORIZATIONS,
-    ITERATIONS,
-    LINEAR,
     RESIDUAL,
     STEPS,
-    TALLY,
     Island,
     make_island,
 )
 from pliant.solvers.islands import find_islands, split
-from pliant.solvers.known import NONE_KNOWN
-from pliant.solvers.predict import predict
-from pliant.solvers.quick import NEARLY, QUICK
-from pliant.solvers.quick import STEPS as QUICK_STEPS
 from pliant.solvers.rows import MOBILITY, START, make_rows
 from pliant.solvers.symbolic import analyze
 from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
@@ -42,7 +34,6 @@ from pliant.solvers.whiten import Inertia, factor_inertia, free_gain
 # hidden behind forces that are far larger than what the rates call for.
 GOAL, BIG_GOAL = 1e-12, 1e-10
 IDLE = 6  # velocities without rows, up to which a lone island takes them along: less work than to leave them out
-MANY_ROWS = 400  # from here on what `large` does not find takes a second to look for, and seldom is found
 FEW_ROWS = 1000  # up to here rounding leaves room for the first
 
 
@@ -123,26 +114,21 @@ def solve_islands(
     solver: Formulation,
     force: Array,
     velocity: Array,
-    guess: Array | None = None,
-    *,
-    brief: bool = False,
 ) -> Islands:
-    """Fill force and velocity in place, island by island. guess: (nv,), the velocity to start from, not the forces.
-    brief: what the usual step finds will do, solved or not."""
+    """Fill force and velocity in place, island by island."""
     if len(flat.kind) == 0:
         none = np.zeros(0, np.int64)
         return Islands(none, np.zeros(0), none, none, ())
     velocity_island, row_island, count = find_islands(flat)
     if count == 1 and np.count_nonzero(velocity_island) <= IDLE:
-        reports = [_solve_island(flat, inertia, solver, force, velocity, guess, brief)]
+        reports = [_solve_island(flat, inertia, solver, force, velocity)]
     else:
         reports = []
         for part, v, r in split(flat, velocity_island, row_island, count):
             part_inertia = factor_inertia(part.mass_ptr, part.mass_idx, part.mass_val)
             part_force = force[r]
             part_velocity = velocity[v] if len(v) else np.zeros(1)
-            part_guess = guess[v] if guess is not None and len(v) else None
-            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity, part_guess, brief))
+            reports.append(_solve_island(part, part_inertia, solver, part_force, part_velocity))
             force[r] = part_force
             velocity[v] = part_velocity[: len(v)]
     tally = np.array([t for t, _ in reports])
@@ -156,45 +142,16 @@ def solve_islands(
 
 
 def _solve_island(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array | None, brief: bool
+    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array
 ) -> tuple[Array, Status]:
     """One island; force (a start on entry) and velocity are filled in place."""
-    near = False
-    if guess is not None and takes_quick(solver):
-        tally, good = _quickly(flat, inertia, solver, force, velocity, guess, ROUGH if brief else 0.0)
-        near = tally[ITERATIONS] > 0.0 and is_sane(force) and is_sane(velocity)
-        if good or (brief and near):
-            return tally, Status.SOLVED if good else Status.ITERATION_LIMIT
-        if near and len(force) > MANY_ROWS and solver.lift == 0.0 and not tally[RESIDUAL] < solver.tolerance:
-            return tally, Status.ITERATION_LIMIT
-        near = near and tally[RESIDUAL] < solver.tolerance  # forces cancel, which only asks for more digits
-        if not near:
-            force.fill(0.0)
-    island = prepare(flat, inertia, solver, GOAL if guess is None else float(solver.tolerance) if near else NEARLY)
-    if guess is not None and not near and not island.motion.tally[LINEAR]:
-        predict(island, flat.velocity, guess, force)
-    status = solver._solve(flat, island, force, patient=guess is None)
+    island = prepare(flat, inertia, solver)
+    status = solver._solve(flat, island, force, patient=True)
     if not all(is_sane(part) for part in (force, island.motion.v, island.rows.law[:, [MOBILITY, START]])):
         status = Status.NON_FINITE
         island.motion.tally[RESIDUAL] = np.inf
     velocity[:] = island.motion.v
     return island.motion.tally, status
-
-
-def takes_quick(solver: Formulation) -> bool:
-    """Whether the usual step is one of this formulation, within what it may take."""
-    return solver.linearizes and solver.max_iterations >= QUICK_STEPS
-
-
-def _quickly(
-    flat: Flat, inertia: Inertia, solver: Formulation, force: Array, velocity: Array, guess: Array, rough: float
-) -> tuple[Array, bool]:
-    """The tally of the usual step, and whether it was one."""
-    found, tally = np.zeros(3), np.zeros(TALLY)
-    push, goal = free_gain(inertia, flat.step, flat.force), QUICK * solver.tolerance
-    good = solve_apart(flat, inertia, push, guess, solver.lift, goal, rough, force, velocity, found, NONE_KNOWN)
-    tally[RESIDUAL], tally[ITERATIONS], tally[FACTORIZATIONS] = found
-    return tally, good
 
 
 def is_sane(numbers: Array) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def solve_flat(flat: Flat, solver: Formulation, guess: Array, start: Array = NO_
 def free_gain(flat: Flat, force: Array) -> Array:
     """h inv(M) f, (nv,): what the engine finds from rest without any row."""
     none, nothing, ptr = np.zeros(0), np.zeros(0, np.int64), np.zeros(1, np.int64)
-    rows = {name: nothing if name in INTEGER_FIELDS else none for name in ROW_FIELDS}
+    rows: dict[str, Any] = {name: nothing if name in INTEGER_FIELDS else none for name in ROW_FIELDS}
     still = np.zeros(len(force))
     free = flat._replace(velocity=still, force=force, jac_ptr=ptr, jac_idx=nothing, jac_val=none, block_ptr=ptr, **rows)
     return solve_flat(free, DEFAULT, still).velocity
