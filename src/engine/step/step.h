@@ -1,7 +1,7 @@
 // One step of a multibody system as arrays: what every door hands to the engine.
 #pragma once
 #include <cstdint>
-#include <span>
+#include "view.h"
 
 namespace pliant {
 
@@ -12,18 +12,18 @@ enum class Kind : std::int64_t { bilateral, unilateral, clipped, normal, tangent
 // A block is one row alone, or a normal row followed by its tangents.
 struct Step {
   double h = 0;                                              // [s]
-  std::span<const std::int64_t> mass_start, mass_column;     // M, all of the symmetric matrix, by rows
-  std::span<const double> mass_value;
-  std::span<const double> velocity, force;                   // v0, f
-  std::span<const std::int64_t> jacobian_start, jacobian_column;  // G by rows
-  std::span<const double> jacobian_value;
-  std::span<const std::int64_t> block_start, kind;
-  std::span<const double> value, offset, stiffness, damping, exponent, dissipation, lower, upper, friction;
+  View<const std::int64_t> mass_start, mass_column;     // M, all of the symmetric matrix, by rows
+  View<const double> mass_value;
+  View<const double> velocity, force;                   // v0, f
+  View<const std::int64_t> jacobian_start, jacobian_column;  // G by rows
+  View<const double> jacobian_value;
+  View<const std::int64_t> block_start, kind;
+  View<const double> value, offset, stiffness, damping, exponent, dissipation, lower, upper, friction;
 
-  int velocities() const { return static_cast<int>(velocity.size()); }
-  int rows() const { return static_cast<int>(kind.size()); }
-  int blocks() const { return static_cast<int>(block_start.size()) - 1; }
-  Kind kind_of(int row) const { return static_cast<Kind>(kind[static_cast<std::size_t>(row)]); }
+  int velocities() const { return velocity.size(); }
+  int rows() const { return kind.size(); }
+  int blocks() const { return block_start.size() - 1; }
+  Kind kind_of(int row) const { return static_cast<Kind>(kind[row]); }
 };
 
 }  // namespace pliant

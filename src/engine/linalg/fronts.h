@@ -1,0 +1,57 @@
+// Factors of P = I + sum_g E_g, where every E_g is dense on a few of the unknowns: L U without pivoting, front by front
+// (Duff and Reid's multifrontal method). A front eliminates some unknowns that share all their neighbours; what is left
+// of it goes into the front of its parent. One body or robot is a single dense front.
+#pragma once
+#include <cstdint>
+#include "workspace.h"
+
+namespace pliant {
+
+// Sets of unknowns, one after the other: set g is column[start[g] .. start[g + 1]).
+struct Sets {
+  View<const int> start, column;
+  int count() const { return start.size() - 1; }
+};
+
+// The order of elimination and where everything lies. It follows from the sets alone.
+class Pattern {
+ public:
+  void find(int unknowns, const Sets& sets);
+  bool fits(int unknowns, const Sets& sets) const;
+
+  int unknowns() const { return static_cast<int>(position.size()); }
+  int fronts() const { return static_cast<int>(first.size()) - 1; }
+
+  std::vector<int> position;          // of an unknown in the order of elimination
+  std::vector<int> first;             // pivots of front s: positions first[s] .. first[s + 1]
+  std::vector<int> rest_start, rest;  // the other positions of the front, ascending
+  std::vector<int> into;              // where `rest` lies in the parent's front
+  std::vector<int> parent;
+  std::vector<int> value_start, stride;
+  std::vector<int> set_front, set_index;  // the front that takes a set, and where its columns lie there
+  std::vector<char> set_together;         // whether they lie there one after the other
+  int values = 0, widest = 0;
+
+ private:
+  std::vector<int> start_, column_;
+};
+
+class Fronts {
+ public:
+  // P := I
+  void begin(const Pattern& pattern);
+  // P += E on the columns of a set; E by rows of `stride` numbers
+  void add(int set, View<const int> start, const double* E, int stride);
+  // False: a pivot is 0 or not finite.
+  bool factor();
+  void solve(View<double> x);             // x := inv(P) x, in the order of elimination
+  void solve_transposed(View<double> x);  // x := inv(P') x
+
+ private:
+  const Pattern* pattern_ = nullptr;
+  Pool<double> value_, inverse_, rest_;
+
+  double* front(int s) { return value_.data() + pattern_->value_start[static_cast<std::size_t>(s)]; }
+};
+
+}  // namespace pliant

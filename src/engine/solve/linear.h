@@ -1,0 +1,40 @@
+// Both tiers linearise every block as  B dlambda + C dp = k.  With the change of a block's forces as
+// dlambda = g - H dp, all blocks together leave one system of the velocities:
+//   P dx = h Z' g,   P = I + h Z' H Z,   dp = Z dx
+#pragma once
+#include "step/rows.h"
+
+namespace pliant {
+
+class Linear {
+ public:
+  int factorizations = 0;
+  View<double> dforce, drate;
+
+  void reserve(const Rows& rows, Workspace& work);
+
+  // (B + C E) [H | g] = [C | k],  E = epsilon times the rows' own scales: bounds H where B is singular.
+  // B and C are square, by rows, and lost.
+  void set_block(const Block& b, double* B, double* C, double epsilon);
+  void set_scalar(const Block& b, double B, double C, double epsilon) {
+    const double inverse = 1 / (B + C * epsilon * rows_->row[b.first].proximal);
+    inverse_[b.square] = inverse;
+    H_[b.square] = inverse * C;
+  }
+  void set_right(const Block& b, const double* k);
+
+  bool factor();
+
+  // The steps of forces and rates; missing: what the rates lack to the momentum of the forces, or empty.
+  void solve(View<const double> missing);
+
+ private:
+  const Rows* rows_ = nullptr;
+  Fronts fronts_;
+  View<double> H_, inverse_, g_, dx_, scaled_, sum_;
+
+  void force_step(const Block& b);
+  void assemble(int number);
+};
+
+}  // namespace pliant

@@ -1,0 +1,71 @@
+#include "solve/natural.h"
+
+#include <algorithm>
+#include <cmath>
+#include "linalg/dense.h"
+
+namespace pliant {
+
+void NaturalMap::reserve(const Rows& rows, Workspace& work) {
+  line = work.take<Line>(rows.count);
+  y = work.filled<double>(rows.count, 0.0);
+  z = work.take<double>(rows.count);
+  slip = work.take<double>(rows.count);
+  length = work.filled<double>(rows.block.size(), 0.0);
+  speed = work.filled<double>(rows.block.size(), 0.0);
+}
+
+double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift) {
+  const double h = rows.h;
+  double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
+  double most = 0, wrong = 0;
+  auto count = [&](const Row& row, double f, double target, double known) {
+    const double miss = std::fabs(f - target), weight = h * std::sqrt(row.self);
+    sum += miss;  // the comparisons of max lose a NaN
+    most = std::max(most, std::fabs(target));
+    wrong = std::max(wrong, miss);
+    if (row.self > 0) {
+      worst = std::max(worst, weight * miss);
+      largest = std::max(largest, weight * std::fabs(f));
+    } else if (miss > 0) {
+      still = std::max(still, miss / (std::fabs(f) + std::fabs(known)));
+    }
+  };
+  for (int number = 0; number < rows.block.size(); number++) {
+    const Block& b = rows.block[number];
+    const Row& row = rows.row[b.first];
+    const double f = force[b.first];
+    double p = rate[b.first];
+    if (b.size > 1) {
+      double fast = 0, far = 0;
+      const double scale = 1 / (h * row.reach);
+      for (int i = b.first + 1; i < b.first + b.size; i++) {
+        const Row& t = rows.row[i];
+        slip[i] = t.mu * (rate[i] + t.compliance * force[i] + t.bias);
+        z[i] = force[i] * t.inverse_mu - scale * slip[i];
+        fast += slip[i] * slip[i];
+        far += z[i] * z[i];
+      }
+      speed[number] = std::sqrt(fast);
+      length[number] = std::sqrt(far);
+      p -= lift * speed[number];
+    }
+    double target = row.constant;
+    if (!row.fixed()) {
+      line[b.first] = linearise(row, h, f, p);
+      y[b.first] = correction(row, h, line[b.first], p);
+      target = f - y[b.first];
+    }
+    count(row, f, clip(target, row.lower, row.upper), row.constant);
+    if (b.size == 1) continue;
+    const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
+    for (int i = b.first + 1; i < b.first + b.size; i++) count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
+  }
+  stray = most > 0 ? wrong / most : 0;
+  const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
+  if (!(sum < infinity && scale < infinity)) return infinity;
+  const double moving = worst == 0 ? 0 : scale > 0 ? worst / scale : 1;
+  return std::max(moving, still);
+}
+
+}  // namespace pliant

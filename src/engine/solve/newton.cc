@@ -1,0 +1,266 @@
+#include "solve/newton.h"
+
+#include <algorithm>
+#include <cmath>
+#include "linalg/dense.h"
+
+namespace pliant {
+namespace {
+
+constexpr double epsilon = 1e-6;       // of the proximal term, relative to the rows' own scales
+constexpr double rounding = 1e-12;     // a residual below which iterations end at once
+constexpr double chord = 1e-4;         // a residual below which old factors will do while the pieces stay
+constexpr double contraction = 0.1;    // what a step on old factors must gain
+
+// The piece of the natural map that a block is on.
+enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8 };
+
+}  // namespace
+
+void Newton::reserve(const Rows& rows, Workspace& work) {
+  force = work.filled<double>(rows.count, 0.0);
+  rate = work.take<double>(rows.count);
+  missing_ = work.filled<double>(rows.count, 0.0);
+  best_ = work.take<double>(rows.count);
+  piece_ = work.take<char>(rows.block.size());
+  previous_ = work.take<char>(rows.block.size());
+  factored_ = false;
+  iterations = 0;
+}
+
+void Newton::start(Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
+  const double h = rows.h;
+  const Workspace::Mark mark = work.mark();
+  View<double> old = work.take<double>(rows.count);
+  rows.rates_of(guess, rate);
+  rows.rates_of(before, old);
+  double changed = 0, fastest = 0;
+  for (const Block& b : rows.block) {
+    for (int i = b.first; i < b.first + b.size; i++) {
+      changed = std::max(changed, std::fabs(rows.free[i] - rate[i]));
+      if (i > b.first) fastest = std::max(fastest, rows.row[i].mu * std::fabs(rate[i] + rows.row[i].bias));
+    }
+  }
+  const double slowest = std::max(1e-8 * changed, 0.01 * fastest);  // slower is no slip to rely on
+  for (const Block& b : rows.block) {
+    const Row& row = rows.row[b.first];
+    const double p = rate[b.first];
+    double f = force_at(row, h, p);
+    // A contact that the guess stops carries about what stops it alone; its law knows no better when stiff.
+    const double speed = -(rows.free[b.first] + std::max(row.gap, 0.0) / h);
+    if (row.lower == 0 && row.self > 0 && speed > 0 && p < 0.5 * speed && !(row.gap > 0 && p > 0)) {
+      const double alone = speed / (h * row.self);
+      f = f > 0 ? std::min(f, 2 * alone) : 0.2 * alone;
+    }
+    f = force[b.first] = clip(row.fixed() ? row.constant : f, row.lower, row.upper);
+    for (int i = b.first + 1; i < b.first + b.size; i++) force[i] = 0;
+    if (b.size == 1 || !(f > 0)) continue;
+    // Slip that keeps the direction it had before the step starts just outside the rim, against the slip.
+    double now = 0, then = 0, both = 0;
+    for (int i = b.first + 1; i < b.first + b.size; i++) {
+      const Row& t = rows.row[i];
+      const double u = t.mu * (rate[i] + t.bias), v = t.mu * (old[i] + t.bias);
+      now += u * u;
+      then += v * v;
+      both += u * v;
+    }
+    if (!(std::min(now, then) > slowest * slowest && both > 0.2 * then)) continue;
+    const double radius = row.fixed() ? f : std::max(f, f - correction(row, h, linearise(row, h, f, p), p));
+    for (int i = b.first + 1; i < b.first + b.size; i++) {
+      const Row& t = rows.row[i];
+      force[i] = -(1 + 1e-6) * radius * t.mu * t.mu * (rate[i] + t.bias) / std::sqrt(now);
+    }
+  }
+  rows.rates(force, missing_);
+  for (int i = 0; i < rows.count; i++) missing_[i] -= rate[i];
+  work.release(mark);
+}
+
+void Newton::start_at(Rows& rows, View<const double> given) {
+  std::copy(given.begin(), given.end(), force.begin());
+  rows.rates(force, rate);
+  std::fill(missing_.begin(), missing_.end(), 0.0);
+}
+
+void Newton::run(Rows& rows, Linear& linear, NaturalMap& map, int limit, double lift, double tolerance, bool early) {
+  double best = infinity, last = infinity;
+  bool stale = true;  // whether the factors are not worth another step
+  std::copy(force.begin(), force.end(), best_.begin());
+  map.measure(rows, force, rate, lift);
+  for (int iteration = 0, step = 0; iteration < limit && step < 4 * limit; step++) {
+    const bool fresh = set_pieces(rows, linear, map, lift, stale || !(last < chord));
+    if (fresh) {
+      if (!linear.factor()) break;
+      factored_ = true;
+      iterations++;
+      iteration++;
+    }
+    linear.solve(missing_);
+    for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
+    onto_rims(rows);
+    rows.rates(force, rate);
+    std::fill(missing_.begin(), missing_.end(), 0.0);
+    const double found = map.measure(rows, force, rate, lift);
+    if (found < best) {
+      best = found;
+      std::copy(force.begin(), force.end(), best_.begin());
+    }
+    if (found < rounding || (found < tolerance && found > 0.3 * last)) break;  // at rounding error
+    stale = !(found < contraction * last);
+    last = found;
+    if (early && ((iteration == 4 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
+  }
+  residual = best;
+  start_at(rows, best_);
+}
+
+// Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
+// for new ones, only the right sides are set; returns whether P is to be factored.
+bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
+  bool bent = false;  // whether factors of the same pieces may differ
+  std::swap(piece_, previous_);
+  for (int number = 0; number < rows.block.size(); number++) {
+    const Block& b = rows.block[number];
+    const Row& row = rows.row[b.first];
+    char piece = held;
+    double radius = clip(row.constant, row.lower, row.upper);
+    if (!row.fixed()) {
+      radius = force[b.first] - map.y[b.first];
+      piece = radius > row.lower ? (radius < row.upper ? active : upper) : held;
+      bent = bent || (row.power && piece == active);
+    }
+    if (b.size > 1 && radius > 0) {
+      piece = static_cast<char>(piece | (map.length[number] <= radius ? sticks : slips));
+      bent = bent || (piece & slips);
+    }
+    piece_[number] = piece;
+  }
+  const bool same = factored_ && std::equal(piece_.begin(), piece_.end(), previous_.begin());
+  fresh = !same || (fresh && bent);
+  for (int number = 0; number < rows.block.size(); number++) {
+    const Block& b = rows.block[number];
+    if (b.size == 1) set_scalar(rows, linear, map, b, piece_[number], fresh);
+    else set_contact(rows, linear, map, number, lift, fresh);
+  }
+  return fresh;
+}
+
+//   held at a bound: dlambda = bound - lambda;   active: dlambda + S dp = -(1 + h a S) y,  over 1 + h a S
+void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh) {
+  const Row& row = rows.row[b.first];
+  const double f = force[b.first];
+  double B = 1, C = 0, k;
+  if (piece == active) {
+    const Line& line = map.line[b.first];
+    const bool rigid = line.slope == infinity;
+    B = rigid ? 0 : 1 / (1 + rows.h * row.self * line.slope);
+    C = rigid ? 1 / (rows.h * row.self) : line.slope * B;
+    k = -map.y[b.first];
+  } else {
+    k = clip(row.fixed() ? row.constant : f - map.y[b.first], row.lower, row.upper) - f;
+  }
+  if (fresh) linear.set_scalar(b, B, C, epsilon);
+  linear.set_right(b, &k);
+}
+
+void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh) {
+  const Block& b = rows.block[number];
+  const Row* row = rows.row.at(b.first);
+  const double* f = force.at(b.first);
+  const double* p = rate.at(b.first);
+  const double* z = map.z.at(b.first);
+  const int d = b.size;
+  double B[largest_square] = {}, C[largest_square] = {}, k[largest_block];
+  double radius = clip(row->constant, row->lower, row->upper);
+  B[0] = 1;
+  k[0] = radius - f[0];
+  if (!row->fixed()) {
+    const double y = map.y[b.first];
+    radius = f[0] - y;
+    k[0] = clip(radius, row->lower, row->upper) - f[0];
+    if (piece_[number] & active) {
+      const Line& line = map.line[b.first];
+      const bool rigid = line.slope == infinity;
+      B[0] = rigid ? 0 : 1 / (1 + rows.h * row->self * line.slope);
+      C[0] = rigid ? 1 / (rows.h * row->self) : line.slope * B[0];
+      k[0] = -y;
+      if (lift != 0 && map.speed[number] > 0) {  // p_n - lift |w|
+        for (int j = 1; j < d; j++) {
+          const double turn = -lift * C[0] * map.slip[b.first + j] / map.speed[number] * row[j].mu;
+          C[j] = turn;
+          B[j] = turn * row[j].compliance;
+        }
+      }
+    }
+  }
+  const double scale = 1 / (rows.h * row->reach), length = map.length[number];
+  for (int j = 1; j < d; j++) {
+    B[j * d + j] = 1;
+    k[j] = -f[j];
+  }
+  if (piece_[number] & sticks) {  // p + R lambda + bias = 0
+    for (int j = 1; j < d; j++) {
+      const double share = scale * row[j].mu * row[j].mu;
+      if (share == 0) continue;
+      B[j * d + j] = share * row[j].compliance;
+      C[j * d + j] = share;
+      k[j] = -share * (p[j] + row[j].compliance * f[j] + row[j].bias);
+    }
+  } else if (piece_[number] & slips) {  // lambda_t = mu lambda_n z / |z|, with (I - t t') radius / |z| dz for the turn
+    for (int j = 1; j < d; j++) {
+      if (row[j].mu == 0) continue;
+      const double along = z[j] / length;
+      k[j] += row[j].mu * along * f[0];
+      B[j * d] = -row[j].mu * along;
+      for (int s = 1; s < d; s++) {
+        const double turn = radius / length * row[j].mu * ((s == j) - along * z[s] / length);
+        const double drag = turn * scale * row[s].mu;
+        B[j * d + s] += drag * row[s].compliance - turn * row[s].inverse_mu;
+        C[j * d + s] = drag;
+      }
+    }
+  }
+  if (fresh) linear.set_block(b, B, C, epsilon);
+  linear.set_right(b, k);
+}
+
+// A step along the tangent of the rim ends outside it; friction of contacts that slip goes back onto it.
+void Newton::onto_rims(const Rows& rows) {
+  for (int number = 0; number < rows.block.size(); number++) {
+    if ((piece_[number] & (slips | active)) != (slips | active)) continue;
+    const Block& b = rows.block[number];
+    const double length = rows.friction_length(b, force), radius = std::max(0.0, force[b.first]);
+    for (int i = b.first + 1; length > radius && i < b.first + b.size; i++) force[i] *= radius / length;
+  }
+}
+
+void Newton::polish(Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain) {
+  constexpr int steps = 6;
+  double best = infinity;
+  std::copy(force.begin(), force.end(), best_.begin());
+  for (int step = 0;; step++) {
+    rows.exact_rates(force, rate, gain);
+    const double found = map.measure(rows, force, rate, lift);
+    if (!(found < best)) break;
+    const bool slow = found > 0.5 * best;
+    best = found;
+    std::copy(force.begin(), force.end(), best_.begin());
+    if (found < 0.01 * rounding || slow || step == steps) {
+      residual = best;
+      return;
+    }
+    if (set_pieces(rows, linear, map, lift, false)) {
+      if (!linear.factor()) break;
+      factored_ = true;
+      iterations++;
+    }
+    linear.solve({});
+    for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
+    onto_rims(rows);
+  }
+  std::copy(best_.begin(), best_.end(), force.begin());
+  rows.exact_rates(force, rate, gain);
+  residual = map.measure(rows, force, rate, lift);
+}
+
+}  // namespace pliant

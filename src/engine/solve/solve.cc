@@ -1,0 +1,163 @@
+#include "solve/solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include "solve/certificate.h"
+#include "solve/interior.h"
+#include "solve/newton.h"
+#include "step/islands.h"
+
+namespace pliant {
+namespace {
+
+constexpr int usual = 8;        // Newton steps of tier 1
+constexpr int last_digits = 10; // Newton steps after a path that did not end
+constexpr double largest = 1e150;  // numbers beyond have no finite squares
+
+bool is_sane(View<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::fabs(x) < largest; });
+}
+
+}  // namespace
+
+struct Solver::Parts {
+  Workspace work;
+  Patterns patterns;
+  Rows rows;
+  Linear linear;
+  NaturalMap map;
+  Newton newton;
+  Interior path;
+  std::vector<IslandReport> reports;
+  std::vector<std::int64_t> row_island;
+
+  IslandReport solve_island(const Step& step, View<const double> guess, View<const double> start, const Options& options,
+                            View<double> gain);
+  void search(const Options& options, bool convex, IslandReport& report);
+};
+
+Solver::Solver() : parts_(std::make_unique<Parts>()) {}
+Solver::~Solver() = default;
+Solver::Solver(Solver&&) noexcept = default;
+Solver& Solver::operator=(Solver&&) noexcept = default;
+
+std::span<const IslandReport> Solver::islands() const { return parts_->reports; }
+std::span<const std::int64_t> Solver::row_island() const { return parts_->row_island; }
+
+// Tier 2, and what Newton makes of where it ends.
+void Solver::Parts::search(const Options& options, bool convex, IslandReport& report) {
+  const Workspace::Mark mark = work.mark();
+  const double lift = convex ? 1 : 0;
+  View<double> forces = work.take<double>(rows.count);
+  std::copy(newton.force.begin(), newton.force.end(), forces.begin());
+  path.reserve(rows, work);
+  path.run(rows, linear, map, options.max_iterations, convex, options.tolerance, forces);
+  report.iterations += path.iterations;
+  newton.forget_factors();
+  newton.start_at(rows, forces);
+  if (!(path.residual < options.tolerance)) {
+    newton.run(rows, linear, map, std::min(last_digits, options.max_iterations), lift, options.tolerance, false);
+  }
+  work.release(mark);
+}
+
+IslandReport Solver::Parts::solve_island(const Step& step, View<const double> guess, View<const double> start,
+                                         const Options& options, View<double> gain) {
+  IslandReport report;
+  const double lift = options.convex ? 1 : 0;
+  linear.reserve(rows, work);
+  map.reserve(rows, work);
+  newton.reserve(rows, work);
+  if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
+  else newton.start_at(rows, start);
+  newton.run(rows, linear, map, std::min(usual, options.max_iterations), lift, options.tolerance, true);
+  if (!(newton.residual < options.tolerance)) search(options, options.convex, report);
+  newton.polish(rows, linear, map, lift, gain);
+  report.residual = newton.residual;
+  report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
+  if (report.status != Status::solved && !options.convex) {  // the convex program, which always has an answer
+    View<double> best = work.take<double>(rows.count);
+    std::copy(newton.force.begin(), newton.force.end(), best.begin());
+    search(options, true, report);
+    newton.polish(rows, linear, map, 1, gain);
+    if (newton.residual < options.tolerance) {
+      report.status = Status::solved_by_fallback;
+    } else {
+      newton.start_at(rows, best);
+      rows.exact_rates(newton.force, newton.rate, gain);
+    }
+    report.residual = map.measure(rows, newton.force, newton.rate, 0);
+  }
+  report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0) : report.residual;
+  report.iterations += newton.iterations;
+  report.factorizations = linear.factorizations;
+  return report;
+}
+
+Report Solver::solve(const Step& step, std::span<const double> guess, std::span<const double> start,
+                     const Options& options, std::span<double> velocity, std::span<double> force,
+                     std::span<double> impulse, std::span<std::int64_t> state) {
+  Parts& p = *parts_;
+  Workspace& work = p.work;
+  work.reset();
+  const int nv = step.velocities();
+  View<double> v1 = velocity, all_forces = force;
+  View<std::int64_t> states = state;
+  View<const double> given = start;
+  std::fill(force.begin(), force.end(), 0.0);
+  std::fill(states.begin(), states.end(), static_cast<std::int64_t>(ContactState::open));
+  const Islands islands = find_islands(step, work);
+  p.reports.clear();
+  Report report;
+  for (int k = 0; k < islands.count; k++) {
+    const Workspace::Mark mark = work.mark();
+    const Island island = islands.at(k);
+    p.rows.load(step, island, p.patterns, work);
+    View<double> gain = work.take<double>(p.rows.velocities);
+    if (p.rows.count == 0) {
+      p.rows.exact_rates({}, {}, gain);
+    } else {
+      View<double> from;
+      if (!given.empty()) {
+        from = work.take<double>(p.rows.count);
+        for (int i = 0; i < p.rows.count; i++) from[i] = given[p.rows.source[i]];
+      }
+      IslandReport one = p.solve_island(step, guess, from, options, gain);
+      if (!p.rows.positive || !is_sane(p.newton.force) || !is_sane(gain) || std::isnan(one.residual)) {
+        one.status = Status::non_finite;
+        one.residual = infinity;
+      }
+      p.reports.push_back(one);
+      for (int n = 0; n < p.rows.block.size(); n++) {
+        const Block& b = p.rows.block[n];
+        for (int i = b.first; i < b.first + b.size; i++) all_forces[p.rows.source[i]] = p.newton.force[i] + 0.0;
+        if (states.empty() || b.size == 1) continue;
+        const double normal = p.newton.force[b.first];
+        bool rubs = false;
+        for (int i = b.first + 1; i < b.first + b.size; i++) rubs = rubs || p.rows.row[i].mu > 0;
+        const bool slides = !rubs || p.map.length[n] > normal * (1 + 1e-9);
+        const ContactState found = normal <= 0 ? ContactState::open : slides ? ContactState::slip : ContactState::stick;
+        states[p.rows.source[b.first]] = static_cast<std::int64_t>(found);
+      }
+    }
+    for (int j = 0; j < island.velocities.size(); j++) {
+      v1[island.velocities[j]] = step.velocity[island.velocities[j]] + gain[j];
+    }
+    work.release(mark);
+  }
+  p.row_island.assign(islands.row_island.begin(), islands.row_island.end());
+  for (const IslandReport& one : p.reports) {
+    report.status = std::max(report.status, one.status);
+    report.residual = std::max(report.residual, one.residual);
+    report.law_residual = std::max(report.law_residual, one.law_residual);
+    report.iterations += one.iterations;
+    report.factorizations += one.factorizations;
+  }
+  if (!is_sane(v1)) report.status = Status::non_finite;
+  View<double> push = impulse.empty() ? work.take<double>(nv) : View<double>(impulse);
+  View<double> miss = work.take<double>(nv), size = work.take<double>(nv);
+  report.momentum_residual = momentum_residual(step, all_forces, v1, push, miss, size);
+  return report;
+}
+
+}  // namespace pliant

@@ -1,0 +1,363 @@
+#include "step/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include "linalg/dense.h"
+#include "linalg/twofold.h"
+
+namespace pliant {
+namespace {
+
+constexpr int lanes = 4;              // rows of Z are padded to so many numbers
+constexpr double cancellation = 10;   // forces so many times larger than what moves are summed in twofold precision
+constexpr double nothing = 1e-300;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 29);
+}
+
+struct Plain {
+  double sum = 0;
+  void add(double value) { sum += value; }
+  void add_product(double a, double b) { sum += a * b; }
+  double value() const { return sum; }
+};
+
+}  // namespace
+
+const Pattern& Patterns::find(int unknowns, const Sets& sets) {
+  std::uint64_t hash = static_cast<std::uint64_t>(unknowns);
+  for (int s : sets.start) hash = mix(hash, static_cast<std::uint64_t>(s));
+  for (int c : sets.column) hash = mix(hash, static_cast<std::uint64_t>(c));
+  const auto known = known_.find(hash);
+  if (known != known_.end() && known->second.fits(unknowns, sets)) return known->second;
+  if (known_.size() > 256) known_.clear();
+  Pattern& pattern = known_[hash];
+  pattern.find(unknowns, sets);
+  return pattern;
+}
+
+void Rows::load(const Step& step, const Island& island, Patterns& patterns, Workspace& work) {
+  step_ = &step;
+  island_ = island;
+  work_ = &work;
+  velocities = island.velocities.size();
+  h = step.h;
+  positive = inertia_.factor(step, island.velocities, island.local, work);
+  find_groups(work);
+  order(patterns, work);
+  whiten(work);
+  set_laws();
+  free_motion(work);
+  for (const Block& b : block) set_scales(b);
+}
+
+// A block acts on the velocities of its rows and, once whitened, on their ancestors.
+void Rows::find_groups(Workspace& work) {
+  const Step& s = *step_;
+  const int blocks = island_.blocks.size(), n = velocities;
+  View<int> group_of = work.take<int>(blocks);
+  View<Group> found = work.take<Group>(blocks);
+  View<int> mark = work.filled<int>(n, -1);
+  View<int> list = work.take<int>(n);
+  int slots = 16;
+  while (slots < 2 * blocks) slots *= 2;
+  table_.resize(slots);
+  std::fill(table_.data(), table_.data() + slots, -1);
+  Pool<int>& columns = columns_;
+  columns.clear();
+  int groups = 0;
+  count = squares = 0;
+  for (int k = 0; k < blocks; k++) {
+    const int number = island_.blocks[k];
+    const auto first = s.block_start[number], end = s.block_start[number + 1];
+    const auto begin = s.jacobian_start[first], stop = s.jacobian_start[end];
+    if (k > 0) {  // most blocks act where the one before them does
+      const int other = island_.blocks[k - 1];
+      const auto their_first = s.block_start[other], their_end = s.block_start[other + 1];
+      const auto theirs = s.jacobian_start[their_first];
+      if (their_end - their_first == end - first && s.jacobian_start[their_end] - theirs == stop - begin &&
+          std::equal(s.jacobian_column.at(begin), s.jacobian_column.at(stop), s.jacobian_column.at(theirs))) {
+        group_of[k] = group_of[k - 1];
+        found[group_of[k]].blocks++;
+        found[group_of[k]].rows += static_cast<int>(end - first);
+        continue;
+      }
+    }
+    int width = 0;
+    for (auto e = begin; e < stop; e++) {
+      for (int j = island_.local[s.jacobian_column[e]]; j >= 0 && mark[j] != k; j = inertia_.parent(j)) {
+        mark[j] = k;
+        list[width++] = j;
+      }
+    }
+    std::sort(list.begin(), list.begin() + width);
+    std::uint64_t hash = static_cast<std::uint64_t>(width);
+    for (int c = 0; c < width; c++) hash = mix(hash, static_cast<std::uint64_t>(list[c]));
+    int slot = static_cast<int>(hash & static_cast<std::uint64_t>(slots - 1));
+    for (;; slot = (slot + 1) & (slots - 1)) {
+      const int g = table_[slot];
+      if (g < 0 || (found[g].width == width && std::equal(list.begin(), list.begin() + width, columns.data() + found[g].columns))) break;
+    }
+    if (table_[slot] < 0) {
+      table_[slot] = groups;
+      found[groups++] = {0, 0, 0, 0, columns.size(), width, 0, (width + lanes - 1) / lanes * lanes};
+      for (int c = 0; c < width; c++) columns.push(list[c]);
+    }
+    group_of[k] = table_[slot];
+    found[group_of[k]].blocks++;
+    found[group_of[k]].rows += static_cast<int>(end - first);
+  }
+  group = found.part(0, groups);
+  int blocks_before = 0, values = 0;
+  for (Group& g : group) {
+    g.first_block = blocks_before;
+    g.first_row = count;
+    g.values = values;
+    blocks_before += g.blocks;
+    count += g.rows;
+    values += g.rows * g.stride;
+  }
+  block = work.take<Block>(blocks);
+  source = work.take<int>(count);
+  z = work.filled<double>(values, 0.0);
+  View<int> next_block = work.take<int>(groups), next_row = work.take<int>(groups);
+  for (int g = 0; g < groups; g++) {
+    next_block[g] = group[g].first_block;
+    next_row[g] = group[g].first_row;
+  }
+  for (int k = 0; k < blocks; k++) {
+    const int number = island_.blocks[k], g = group_of[k];
+    const int first = static_cast<int>(s.block_start[number]);
+    const int size = static_cast<int>(s.block_start[number + 1]) - first;
+    block[next_block[g]++] = {next_row[g], size, 0};
+    for (int i = 0; i < size; i++) source[next_row[g]++] = first + i;
+  }
+  for (Block& b : block) {
+    b.square = squares;
+    squares += b.size * b.size;
+  }
+}
+
+void Rows::order(Patterns& patterns, Workspace& work) {
+  const int groups = group.size();
+  View<int> start = work.take<int>(groups + 1);
+  set_of = work.take<int>(groups);
+  int used = 0;
+  start[0] = 0;
+  for (int g = 0; g < groups; g++) {
+    set_of[g] = group[g].width > 0 ? used : -1;
+    if (group[g].width > 0) start[++used] = group[g].columns + group[g].width;
+  }
+  sets = {start.part(0, used + 1), columns_.view()};
+  pattern = &patterns.find(velocities, sets);
+  column = work.take<int>(columns_.size());
+  for (int e = 0; e < columns_.size(); e++) column[e] = pattern->position[static_cast<std::size_t>(columns_[e])];
+}
+
+// Every row solves z L = g from its last column on, with the part of L that its group has.
+void Rows::whiten(Workspace& work) {
+  const Step& s = *step_;
+  const Workspace::Mark mark = work.mark();
+  View<int> place = work.take<int>(velocities);
+  View<double> lower = work.take<double>(0), inverse = lower;
+  for (const Group& g : group) {
+    const Workspace::Mark inner = work.mark();
+    lower = work.filled<double>(g.width * g.stride, 0.0);
+    inverse = work.take<double>(g.width);
+    const int* own = columns_.data() + g.columns;
+    for (int c = 0; c < g.width; c++) place[own[c]] = c;
+    for (int c = 0; c < g.width; c++) {
+      const View<const int> columns = inertia_.columns(own[c]);
+      const double* values = inertia_.values(own[c]);
+      for (int e = 0; e < columns.size() - 1; e++) lower[c * g.stride + place[columns[e]]] = values[e];
+      inverse[c] = inertia_.inverse_diagonal(own[c]);
+    }
+    for (int i = g.first_row; i < g.first_row + g.rows; i++) {
+      double* zi = z.at(g.values + (i - g.first_row) * g.stride);
+      for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+        zi[place[island_.local[s.jacobian_column[e]]]] = s.jacobian_value[e];
+      }
+      for (int c = g.width - 1; c >= 0; c--) {
+        if (zi[c] == 0) continue;
+        const double value = zi[c] *= inverse[c];
+        const double* l = lower.at(c * g.stride);
+        for (int k = 0; k < c; k++) zi[k] -= value * l[k];
+      }
+    }
+    work.release(inner);
+  }
+  work.release(mark);
+}
+
+void Rows::set_laws() {
+  row = work_->take<Row>(count);
+  offset_ = work_->take<double>(count);
+  for (const Group& g : group) {
+    for (int i = g.first_row; i < g.first_row + g.rows; i++) {
+      row[i] = make_row(*step_, source[i]);
+      offset_[i] = step_->offset[source[i]];
+      const double* zi = z.at(g.values + (i - g.first_row) * g.stride);
+      row[i].self = dot(zi, zi, g.stride);
+      row[i].proximal = h * row[i].self;
+    }
+  }
+}
+
+// x* = L v0 + h inv(L') f, and the rates that it leads to
+void Rows::free_motion(Workspace& work) {
+  const int n = velocities;
+  free_x_ = work.take<double>(n);
+  x = work.take<double>(n);
+  free = work.take<double>(count);
+  scratch_ = work.take<double>(std::max(n, 1) + lanes);
+  const Workspace::Mark mark = work.mark();
+  View<double> v = work.take<double>(n), before = work.take<double>(n), push = work.take<double>(n);
+  for (int j = 0; j < n; j++) {
+    v[j] = step_->velocity[island_.velocities[j]];
+    push[j] = step_->force[island_.velocities[j]];
+  }
+  inertia_.multiply(v, before);
+  inertia_.solve_transposed(push);
+  energy = 0;
+  for (int j = 0; j < n; j++) {
+    const double after = before[j] + h * push[j];
+    energy += before[j] * before[j] + after * after;
+    free_x_[pattern->position[static_cast<std::size_t>(j)]] = after;
+  }
+  work.release(mark);
+  View<double> none = work.filled<double>(count, 0.0);
+  rates(none, free);
+  work.release(mark);
+}
+
+void Rows::set_scales(const Block& b) {
+  Row& normal = row[b.first];
+  const bool known = b.size == 1 || normal.slope == infinity || normal.slope == 0;
+  if (normal.self < nothing && known) {  // moves nothing: its force is known
+    double force = normal.slope < infinity || normal.power ? clip(force_at(normal, h, offset_[b.first]), normal.lower, normal.upper) : 0;
+    if (!std::isfinite(force)) force = 0;
+    normal.lower = normal.upper = normal.constant = force;
+    normal.power = false;
+  }
+  for (int j = b.first + 1; j < b.first + b.size; j++) {
+    normal.reach = std::max(normal.reach, row[j].mu * row[j].mu * (row[j].self + row[j].compliance / h));
+  }
+  if (normal.reach < nothing) {
+    normal.reach = 1;
+    for (int j = b.first + 1; j < b.first + b.size; j++) row[j].mu = row[j].inverse_mu = 0;
+  }
+  for (int j = b.first + 1; j < b.first + b.size; j++) {
+    row[j].proximal = row[j].mu > 0 ? h * normal.reach * row[j].inverse_mu * row[j].inverse_mu : 0;
+  }
+}
+
+void Rows::add_forces(const Group& g, View<const double> force, double scale, View<double> dx) const {
+  double* sum = scratch_.data();
+  std::fill(sum, sum + g.stride, 0.0);
+  for (int i = 0; i < g.rows; i++) {
+    const double s = scale * force[g.first_row + i];
+    if (s == 0) continue;
+    const double* zi = z.at(g.values + i * g.stride);
+    for (int c = 0; c < g.stride; c++) sum[c] += zi[c] * s;
+  }
+  const int* to = column.at(g.columns);
+  for (int c = 0; c < g.width; c++) dx[to[c]] += sum[c];
+}
+
+void Rows::add_along(const Group& g, View<const double> dx, View<double> rate) const {
+  double* local = scratch_.data();
+  const int* from = column.at(g.columns);
+  for (int c = 0; c < g.width; c++) local[c] = dx[from[c]];
+  for (int c = g.width; c < g.stride; c++) local[c] = 0;
+  for (int i = 0; i < g.rows; i++) rate[g.first_row + i] += dot(z.at(g.values + i * g.stride), local, g.stride);
+}
+
+void Rows::rates(View<const double> force, View<double> rate) {
+  std::copy(free_x_.begin(), free_x_.end(), x.begin());
+  for (const Group& g : group) add_forces(g, force, h, x);
+  std::copy(offset_.begin(), offset_.end(), rate.begin());
+  for (const Group& g : group) add_along(g, x, rate);
+}
+
+void Rows::rates_of(View<const double> velocity, View<double> rate) const {
+  const Step& s = *step_;
+  for (int i = 0; i < count; i++) {
+    double sum = offset_[i];
+    for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+      sum += s.jacobian_value[e] * velocity[s.jacobian_column[e]];
+    }
+    rate[i] = sum;
+  }
+}
+
+template <class Sum>
+void Rows::sum_rates(View<const double> force, View<double> rate, View<double> gain) {
+  const Step& s = *step_;
+  const int n = velocities;
+  View<Sum> impulse = work_->filled<Sum>(n, Sum());  // h (f + G' lambda)
+  View<double> more = work_->take<double>(n);
+  for (int j = 0; j < n; j++) impulse[j].add_product(h, s.force[island_.velocities[j]]);
+  for (int i = 0; i < count; i++) {
+    if (force[i] == 0) continue;
+    const double push = h * force[i];
+    for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+      impulse[island_.local[s.jacobian_column[e]]].add_product(s.jacobian_value[e], push);
+    }
+  }
+  for (int j = 0; j < n; j++) gain[j] = impulse[j].value();
+  inertia_.solve_transposed(gain);
+  inertia_.solve(gain);
+  for (int j = 0; j < n; j++) {  // what is missing of M gain
+    Sum miss = impulse[j];
+    const int global = island_.velocities[j];
+    for (auto e = s.mass_start[global]; e < s.mass_start[global + 1]; e++) {
+      miss.add_product(-s.mass_value[e], gain[island_.local[s.mass_column[e]]]);
+    }
+    more[j] = miss.value();
+  }
+  inertia_.solve_transposed(more);
+  inertia_.solve(more);
+  for (int i = 0; i < count; i++) {
+    Sum sum;
+    sum.add(offset_[i]);
+    for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+      const int j = island_.local[s.jacobian_column[e]];
+      const double value = s.jacobian_value[e];
+      sum.add_product(value, s.velocity[s.jacobian_column[e]]);
+      sum.add_product(value, gain[j]);
+      sum.add_product(value, more[j]);
+    }
+    rate[i] = sum.value();
+  }
+  for (int j = 0; j < n; j++) gain[j] += more[j];
+}
+
+void Rows::exact_rates(View<const double> force, View<double> rate, View<double> gain) {
+  double largest = 0;
+  for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
+  const Workspace::Mark mark = work_->mark();
+  if (largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
+  else sum_rates<Plain>(force, rate, gain);
+  work_->release(mark);
+}
+
+double Rows::friction_length(const Block& b, View<const double> force) const {
+  double square = 0;
+  for (int i = b.first + 1; i < b.first + b.size; i++) square += force[i] * row[i].inverse_mu * (force[i] * row[i].inverse_mu);
+  return std::sqrt(square);
+}
+
+void Rows::project(View<double> force) const {
+  for (const Block& b : block) {
+    double& normal = force[b.first];
+    normal = clip(normal, row[b.first].lower, row[b.first].upper);
+    if (b.size == 1) continue;
+    const double length = friction_length(b, force), radius = std::max(0.0, normal);
+    const double shrink = length > radius ? radius / length : 1;
+    for (int i = b.first + 1; i < b.first + b.size; i++) force[i] *= row[i].mu > 0 ? shrink : 0;
+  }
+}
+
+}  // namespace pliant

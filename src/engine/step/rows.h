@@ -1,0 +1,93 @@
+// The rows of one island in whitened velocities: x = L v, Z = G inv(L), p = e + Z x.
+#pragma once
+#include <unordered_map>
+#include "linalg/fronts.h"
+#include "linalg/inertia.h"
+#include "step/laws.h"
+
+namespace pliant {
+
+struct Block {  // one scalar row, or a contact, normal first
+  int first, size;
+  int square;  // where its square matrices begin
+};
+
+// Blocks that act on the same velocities: their rows are dense on these.
+struct Group {
+  int first_block, blocks, first_row, rows;
+  int columns, width;   // its part of `column`
+  int values, stride;   // its part of `z`, by rows
+};
+
+// Orders of elimination, kept while the graph of contacts stands.
+class Patterns {
+ public:
+  const Pattern& find(int unknowns, const Sets& sets);
+
+ private:
+  std::unordered_map<std::uint64_t, Pattern> known_;
+};
+
+// An island of a step: its velocities and blocks, by their numbers in the step, ascending.
+struct Island {
+  View<const int> velocities, blocks;
+  View<const int> local;  // of a velocity of the step: its number in the island
+};
+
+class Rows {
+ public:
+  int velocities = 0, count = 0, squares = 0;
+  double h = 0;
+  double energy = 0;  // |x0|^2 + |x*|^2
+  bool positive = true;  // whether M is positive definite
+  View<Row> row;
+  View<Block> block;
+  View<Group> group;
+  View<int> column;      // of the groups, in the order of elimination
+  View<double> z;
+  View<int> source;      // of a row: its number in the step
+  View<double> x;        // velocities of the last call of `rates`
+  View<double> free;     // rates without any force
+  const Pattern* pattern = nullptr;
+  Sets sets;             // of the groups with columns; group g is set set_of[g]
+  View<int> set_of;
+
+  void load(const Step& step, const Island& island, Patterns& patterns, Workspace& work);
+
+  // x = x* + h Z' lambda,  p = e + Z x
+  void rates(View<const double> force, View<double> rate);
+  // rate += Z dx
+  void add_along(const Group& g, View<const double> dx, View<double> rate) const;
+  // dx += scale Z' force
+  void add_forces(const Group& g, View<const double> force, double scale, View<double> dx) const;
+
+  // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
+  // gain := v - v0, in the order of the island's velocities.
+  void exact_rates(View<const double> force, View<double> rate, View<double> gain);
+
+  // Rates of a velocity of the step.
+  void rates_of(View<const double> velocity, View<double> rate) const;
+
+  // Forces into their bounds and cones; friction shrinks along its direction.
+  void project(View<double> force) const;
+  double friction_length(const Block& b, View<const double> force) const;  // |lambda_t / mu|
+
+ private:
+  const Step* step_ = nullptr;
+  Island island_;
+  Workspace* work_ = nullptr;
+  Inertia inertia_;
+  View<double> free_x_, offset_, scratch_;
+  Pool<int> table_, columns_;  // columns_: of the groups, as numbers of the island
+
+  void find_groups(Workspace& work);
+  void order(Patterns& patterns, Workspace& work);
+  void whiten(Workspace& work);
+  void free_motion(Workspace& work);
+  void set_laws();
+  void set_scales(const Block& b);
+  template <class Sum>
+  void sum_rates(View<const double> force, View<double> rate, View<double> gain);
+};
+
+}  // namespace pliant
