@@ -3,9 +3,12 @@
 #include "bindings/record.h"
 #include "bindings/solve.h"
 
+void bind_c_entry(nanobind::module_& module);
+
 NB_MODULE(_engine, module) {
   module.doc() = "The compiled engine of pliant; see pliant.solve.";
   pliant::bind_build_info(module);
   pliant::bind_record(module);
   pliant::bind_solve(module);
+  bind_c_entry(module);
 }

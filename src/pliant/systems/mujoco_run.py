@@ -20,7 +20,7 @@ from pliant.recording import Recorder, State
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED
 from pliant.simulate import whole_steps
 from pliant.solution import Status
-from pliant.solvers.formulation import Formulation
+from pliant.formulation import Formulation
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
