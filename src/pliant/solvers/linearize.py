@@ -19,7 +19,7 @@ from pliant.solution import Solution
 from pliant.solvers.certificate import rates_and_sizes
 from pliant.solvers.directions import PerConstraint, over_all_rows
 from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY
+from pliant.solvers.rows import MOBILITY, make_rows
 from pliant.solvers.saddle import Saddle
 from pliant.solvers.whiten import factor_inertia, velocity_gain
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from pliant.formulation import Coulomb
 from pliant.inputs import Array
 from pliant.studies.foundation_cube import DURATION, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_integrators import MATLAB, integrate, to_size

@@ -10,13 +10,11 @@ import numpy as np
 from pliant._intrinsics import address
 from pliant.errors import PliantError
 from pliant.flat import INTEGER_FIELDS, ROW_FIELDS, Flat
+from pliant.formulation import Convex, Coulomb, Formulation
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Status
-from pliant.formulation import Convex
-from pliant.formulation import Coulomb
 from pliant.solve import solve
-from pliant.formulation import Formulation
 from pliant.systems.mujoco_engine import FAILED, TALLY, Options, engine_room, solve_record
 from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, make_flat
 from pliant.systems.mujoco_stats import STATUSES

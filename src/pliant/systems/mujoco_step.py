@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.formulation import Convex, Formulation
 from pliant.inputs import Array
 from pliant.solution import Status
-from pliant.formulation import Convex
-from pliant.formulation import Formulation
 from pliant.systems.mujoco_answer import OTHERWISE
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_assembled import Assembled
