@@ -34,6 +34,7 @@ class Found(NamedTuple):
     residual: float
     iterations: int
     factorizations: int
+    finite: bool = True
 
 
 @np.errstate(all="ignore")  # what overflows is a status
@@ -77,7 +78,7 @@ def solve_printed(problem: StepProblem, solver: Formulation, begin: float) -> So
 
 
 def _judged(found: Found, solver: Printed, solved: int, limit: int, broken: int) -> int:
-    if not np.all(np.isfinite(found.force)):
+    if not found.finite:
         return broken
     return solved if found.residual < solver.tolerance else limit
 
@@ -140,7 +141,7 @@ def _solve_island(part: Part, solver: Printed) -> Found:
             return _optimum(terms, solver)
     except ValueError:  # of SciPy and NumPy, for numbers that have overflowed on the way
         pass
-    return Found(np.zeros(len(part.block)), math.inf, 0, 0)
+    return Found(np.zeros(len(part.block)), math.inf, 0, 0, finite=False)
 
 
 def _optimum(terms: Terms, solver: Printed) -> Found:
