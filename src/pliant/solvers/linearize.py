@@ -16,10 +16,9 @@ from pliant.flat import TANGENT, Flat
 from pliant.inputs import Array, Ints, vector
 from pliant.problem import StepProblem
 from pliant.solution import Solution
-from pliant.solvers.certificate import rates_and_sizes
 from pliant.solvers.directions import PerConstraint, over_all_rows
 from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY, make_rows
+from pliant.solvers.rows import MOBILITY, free_rates, make_rows
 from pliant.solvers.saddle import Saddle
 from pliant.solvers.whiten import factor_inertia, velocity_gain
 
@@ -236,7 +235,7 @@ def _pieces_at(problem: StepProblem, solution: Solution) -> tuple[Pieces, Array]
     rows, rate = make_rows(flat, inertia), np.zeros(len(force))
     impulse = np.bincount(flat.jac_idx, flat.jac_val * np.repeat(force, np.diff(flat.jac_ptr)), len(flat.velocity))
     gain = velocity_gain(inertia, flat.step * (flat.force + impulse), np.zeros(len(impulse)))
-    rates_and_sizes(rows, flat.velocity, gain, rate, np.zeros(len(force)))
+    free_rates(rows, flat.velocity, gain, rate)
     law, momentum = _engine.certify(problem.record, force, solution.velocity)
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)
