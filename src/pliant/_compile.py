@@ -54,7 +54,8 @@ def kernel(function: F | None = None, /, *, inline: bool = False) -> F | Callabl
 
     Use it bare, or as `@kernel(inline=True)` for small laws, which are then copied into their callers. No
     fastmath and no threads (bits must not depend on the machine's mood), the GIL is released, a division by
-    zero gives inf or nan as in NumPy, indices count from the start (`_indexing`). With NUMBA_DISABLE_JIT=1 the plain function comes back.
+    zero gives inf or nan as in NumPy, indices count from the start (`_indexing`). With NUMBA_DISABLE_JIT=1 the plain
+    function comes back.
     """
     if function is None:
         return lambda f: _make(f, inline)

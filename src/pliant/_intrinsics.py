@@ -76,6 +76,11 @@ def _at(number: Any, address: int, count: int) -> np.ndarray:
     return np.ctypeslib.as_array((number * int(count)).from_address(int(address)))
 
 
+def address(array: np.ndarray) -> int:
+    """Where a contiguous array lies."""
+    return int(array.__array_interface__["data"][0])
+
+
 def flattened(array: np.ndarray) -> np.ndarray:
     """All of a contiguous array, (size,): a view, as long as the array lives. Only of arguments: compiled code does not
     keep the array alive for its sake."""
@@ -179,6 +184,11 @@ def _few(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return _array(context, builder, signature.return_type, data, [size])
 
 
+def _lies_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.ptrtoint(array.data, context.get_value_type(types.int64))
+
+
 def _words(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
     return [context.cast(builder, value, kind, types.int64) for kind, value in zip(kinds, values, strict=True)]
 
@@ -243,6 +253,7 @@ _give_address(octets, types.uint8)
 _give_twin(few, lambda: types.Array(types.float64, 1, "C"), _few)
 _give_stack(room, types.float64)
 _give_stack(long_room, types.int64)
+_give_twin(address, lambda array: types.int64, _lies_at, types.Array)
 _give_twin(flattened, lambda array: types.Array(array.dtype, 1, "C"), _folds, types.Array)
 _give_twin(cubes, lambda array: types.Array(array.dtype, 3, "C"), _folds, types.Array)
 _give_twin(

@@ -148,15 +148,10 @@ def _say(name: str, claims: Sequence[dict[str, Any]]) -> None:
 
 def _compile() -> int:
     from pliant._compile import cache_folder, cache_misses
-    from pliant._linkage import open_doors
-    from pliant.solvers.warm_up import compiling_beside, warm_up
-    from pliant.systems.mujoco_warm import warm_up as warm_up_models
+    from pliant.systems.mujoco_warm import warm_up
 
     begin = time.perf_counter()
-    with compiling_beside():
-        warm_up_models()
-        warm_up()
-    open_doors()
+    warm_up()
     compiled, folder = cache_misses(), cache_folder()
     kept = f"kept in {folder}" if folder else "kept nowhere: set PLIANT_CACHE_DIR to a writable folder"
     print(f"pliant compile: {compiled} functions in {time.perf_counter() - begin:.0f} s, {kept}")

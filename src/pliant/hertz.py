@@ -9,20 +9,16 @@ area of contact. K. L. Johnson, Contact Mechanics, 1985: f is his F2, section 4.
 
 import numpy as np
 
-from pliant._compile import kernel
-
 LONGEST = 1e3  # k1 / k2 at most: what touches along a line has ends, too
 ROUND = 1e-6  # of 1, by which k1 / k2 may differ for f = 1: it differs in second order
 ROUNDS = 40  # of each iteration, which take about five
 
 
-@kernel
 def punch_stiffness(modulus: float, radius: float) -> float:
     """[N/m], of E* [Pa] and a [m]."""
     return 2.0 * modulus * radius
 
 
-@kernel
 def hertz_stiffness(modulus: float, k1: float, k2: float) -> float:
     """[N/m^1.5], of E* [Pa] and the relative curvatures k1 >= k2 >= 0 [1/m], k1 > 0."""
     k2 = max(k2, k1 / LONGEST)
@@ -30,7 +26,6 @@ def hertz_stiffness(modulus: float, k1: float, k2: float) -> float:
     return stiffness if f == 1.0 else stiffness / f**1.5
 
 
-@kernel
 def flattening(ratio: float) -> float:
     """f: how much closer bodies come than those with the same curvature R all around, under the same load.
 
@@ -47,7 +42,7 @@ def flattening(ratio: float) -> float:
     middle = -2.0 / 3.0 * np.log(ratio)
     for _ in range(ROUNDS):
         x = np.exp(middle)
-        K, E, less = _integrals(x)
+        K, E, less = elliptic_integrals(x)
         miss = np.log((E / (x * x) - K) / less) - np.log(ratio)
         if miss > 0.0:
             low = middle
@@ -61,13 +56,12 @@ def flattening(ratio: float) -> float:
         if done:
             break
     x = np.exp(middle)
-    K, E, less = _integrals(x)
+    K, E, less = elliptic_integrals(x)
     F1 = np.cbrt(4.0 / (np.pi * (1.0 - x * x)) * x**1.5 * np.sqrt((E / (x * x) - K) * less))
     return float(2.0 / np.pi * np.sqrt(x) * K / F1)
 
 
-@kernel
-def _integrals(x: float) -> tuple[float, float, float]:
+def elliptic_integrals(x: float) -> tuple[float, float, float]:
     """K, E and K - E of e^2 = 1 - x^2, by the arithmetic-geometric mean."""
     a, g, power, total = 1.0, x, 0.5, 0.5 * (1.0 - x * x)  # sum of 2^(n-1) c_n^2
     for _ in range(ROUNDS):

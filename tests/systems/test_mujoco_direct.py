@@ -12,11 +12,10 @@ import pytest
 
 import pliant
 from pliant._compile import is_lean
-from pliant.solvers import apart
 from pliant.systems import (
     mujoco_answer,
-    mujoco_attempt,
     mujoco_direct,
+    mujoco_engine,
     mujoco_follow,
     mujoco_layout,
     mujoco_native,
@@ -171,7 +170,7 @@ def test_contacts_on_a_long_way_are_followed_in_compiled_code(step, monkeypatch)
 
 def test_the_usual_step_makes_no_array():
     """Each would be allocated, and its references counted."""
-    for made in (mujoco_roll.roll_at, mujoco_roll.step_once, mujoco_direct.step_at, mujoco_attempt.attempt, apart.solve_apart):
+    for made in (mujoco_roll.roll_at, mujoco_roll.step_once, mujoco_direct.step_at, mujoco_engine.solve_rows):
         assert is_lean(getattr(made, "py_func", made))
 
 

@@ -108,7 +108,10 @@ def test_what_is_copied_can_be_taken_back():
 def wall(across: int, high: int) -> Any:
     """Bricks in a bond, each on two: their contacts are redundant four times over."""
     bricks = "".join(
-        body('type="box" size=".1 .05 .05" mass="1" friction=".6"', f"{0.21 * (i + 0.5 * (k % 2))} 0 {0.0499 + 0.0998 * k}")
+        body(
+            'type="box" size=".1 .05 .05" mass="1" friction=".6"',
+            f"{0.21 * (i + 0.5 * (k % 2))} 0 {0.0499 + 0.0998 * k}",
+        )
         for k in range(high)
         for i in range(across)
     )  # fmt: skip

@@ -19,12 +19,13 @@ from pliant.bench.robot import fallen, physics_state, rollout_lap, step_lap
 from pliant.bench.scenes import Maker, robots
 from pliant.bench.suite import Measured, Suite
 from pliant.inputs import Array
+from pliant.solution import Status
 from pliant.studies.peers import Setting, Stepped, mujoco_settings, ours, steps_of_mujoco
 from pliant.studies.scenes import incline
 from pliant.studies.study import Progress, Results
 from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_load import read_spec
-from pliant.systems.mujoco_stats import SOLVED, stats
+from pliant.systems.mujoco_stats import stats
 
 SETTLE, LIMP, STEPS, ROUNDS, FEW = 500, 1500, 200, 15, 3  # LIMP: to settle, of robots without motors
 ENOUGH: Final = 30.0  # [s] after which no round of a robot begins
@@ -139,7 +140,7 @@ def _details(timings: dict[str, Timing], runner: Any) -> Results:
         "contacts": int(runner.data.ncon),
         "step_us": {name: timing.document(1e6) for name, timing in timings.items()},
         "factorizations": counted.factorizations / max(1, counted.steps),
-        "solved": counted.totals[SOLVED] / max(1, counted.steps),
+        "solved": counted.statuses[Status.SOLVED] / max(1, counted.steps),
     }
 
 

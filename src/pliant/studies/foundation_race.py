@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from pliant.formulation import Coulomb
 from pliant.inputs import Array
-from pliant.solvers.formulation import SEARCH
 from pliant.studies.foundation_cube import DURATION, ROWS, START_Q, START_V, Cube, Row
 from pliant.studies.foundation_integrators import MATLAB, integrate, to_size
 from pliant.studies.foundation_motion import Motion, start
@@ -104,6 +102,4 @@ def matching(ours: list[Run], ladder: list[Run], h: float) -> dict[str, Run]:
 def warm_up() -> None:
     """Compile before the clock runs."""
     Motion(ROWS[0])(0.0, start())
-    for row in ROWS[:4]:  # easy and hard steps, which ask for different kernels
-        for solver in (Coulomb(), Coulomb(max_iterations=SEARCH - 1)):  # the second takes the general way at once
-            simulate_all(Cube(row), START_Q, START_V, duration=0.1, step=0.01, solver=solver)
+    simulate_all(Cube(ROWS[0]), START_Q, START_V, duration=0.1, step=0.01)

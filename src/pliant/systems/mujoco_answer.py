@@ -5,16 +5,16 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
-from pliant.solvers.island import copy
-from pliant.solvers.quick import FEW_ROWS
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
-from pliant.systems.mujoco_attempt import attempt
+from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_chase import bent_pairs, chase
+from pliant.systems.mujoco_engine import LIMIT, STATUS, Options, solve_rows
+from pliant.systems.mujoco_engine import SOLVED as FULLY
 from pliant.systems.mujoco_flat import SPOT_WORDS, TOUCH_WORDS, Efc, row_rates
 from pliant.systems.mujoco_laws import row_laws
-from pliant.systems.mujoco_memory import Marks, recall, remember
+from pliant.systems.mujoco_memory import FEW_ROWS, Marks, recall, remember
 from pliant.systems.mujoco_native import clock
 from pliant.systems.mujoco_reach import SPUN, body_spins, is_long
 from pliant.systems.mujoco_servos import extra_at, extra_words
@@ -28,7 +28,6 @@ from pliant.systems.mujoco_site import (
     surfaces_at,
     tree_at,
     vectors,
-    wholes,
 )
 from pliant.systems.mujoco_spin import spin
 from pliant.systems.mujoco_stats import ASSEMBLY, CLOCKED, SOLVE
@@ -52,11 +51,10 @@ def lap(times: Array, part: int, last: float) -> float:
 
 @kernel(inline=True)
 def solve_at(
-    fixed: Fixed, table: Ints, base: int, swung: bool, first: bool, last: bool, keep: bool, lift: float, goal: float,
-    since: float,
-) -> tuple[int, float]:  # fmt: skip
-    """Solve the step; velocity and forces are left in the table. swung: trees swing. first, last: of the looks for
-    rows; what is found at the first is noted as such, for whom this is not the end. last: do not look further. keep: remember the forces, for the next step.
+    fixed: Fixed, table: Ints, base: int, swung: bool, last: bool, keep: bool, options: Options, since: float
+) -> tuple[int, float]:
+    """Solve the step; velocity and forces are left in the table. swung: trees swing. last: of the looks for rows. keep:
+    remember the forces, for the next step.
 
     since: when the last lap was; that of this one is returned as well.
     """
@@ -92,19 +90,17 @@ def solve_at(
     if not (many and recall(memory, qpos, qvel, marks, start)):
         start = start[:0]
     since, tally = lap(numbers(table, site.TIMES), ASSEMBLY, since), numbers(table, site.TALLY)
-    usual = attempt(
-        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, start, lift, goal, 0.0, tally,
-        wholes(table, site.KNOWN), v, found, at,
-    )  # fmt: skip
-    if first:
-        tally[site.FOUND] = 1.0 if usual else -1.0
-    usual = usual and _is_sane(v) and _usual(table, h, spots.pair, head, v, found)
+    status = solve_rows(
+        h, mass_at(table), qvel, f, shift, efc, touch, extra, guess, start, options, v, found, tally, at
+    )
+    usual = _is_answer(status, v) and _usual(table, h, spots.pair, head, v, found)
     if usual:
         pairs = bent_pairs(table, h, spots.pair, head, found, bent)
         if pairs > 0:
-            usual = chase(
-                fixed, table, base, bent, pairs, spots.pair, head, f, efc, touch, extra, v, found, lift, goal, at
+            status = chase(
+                fixed, table, base, bent, pairs, spots.pair, head, f, efc, touch, extra, v, found, status, options, at
             )
+    tally[STATUS] = status
     since = lap(numbers(table, site.TIMES), SOLVE, since)
     copy(v, numbers(table, site.VELOCITY))
     force, servo = numbers(table, site.OLD_FORCE), numbers(table, site.SERVO_FORCE)
@@ -112,7 +108,7 @@ def solve_at(
         force[i] = found[i]
     for k in range(extras):
         servo[k] = found[m + k]
-    if not usual or not _is_sane(v):
+    if not usual or not _is_answer(status, v):
         return UNUSUAL, since
     if _bounces(geoms.material, efc, spots.pair, head, qvel, shift, found):
         return UNUSUAL, since
@@ -230,12 +226,12 @@ def _turns_little(table: Ints, h: float, v: Array) -> bool:
 
 
 @kernel
-def _is_sane(v: Array) -> bool:
-    """Whether velocities and their squares are numbers."""
+def _is_answer(status: int, v: Array) -> bool:
+    """Whether velocities and their squares are numbers, those of the engine."""
     total = 0.0
     for x in v:
         total += 0.0 * (x * x)
-    return total == 0.0
+    return total == 0.0 and FULLY <= status <= LIMIT
 
 
 @kernel

@@ -20,7 +20,6 @@ class Assembled(NamedTuple):
     smooth: Smooth
     push: Array | None  # (nv,) see mujoco_spin
     shift: Array | None
-    followed: bool = False  # gaps are others than they seem
     other: Flat | None = None  # where contacts bounce
 
     @property

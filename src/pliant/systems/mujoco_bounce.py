@@ -16,11 +16,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant.flat import Flat
+from pliant.formulation import Formulation
 from pliant.inputs import Array, Ints
-from pliant.solvers.formulation import Formulation
-from pliant.solvers.whiten import factor_inertia, free_gain
 from pliant.systems.mujoco_assembled import Assembled
-from pliant.systems.mujoco_solve import Answer, solve_flat
+from pliant.systems.mujoco_solve import Answer, free_gain, solve_flat
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST
 
 RIGID: Final = 1e15  # [N/m]
@@ -68,11 +67,10 @@ class Turned(NamedTuple):
 
 
 def _turned(flat: Flat, turning: Array | None) -> Turned:
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
     velocity, force = flat.velocity, flat.force
     if turning is not None:
-        velocity, force = velocity + free_gain(inertia, flat.step, turning), force - turning
-    return Turned(velocity, force, free_gain(inertia, flat.step, force))
+        velocity, force = velocity + free_gain(flat, turning), force - turning
+    return Turned(velocity, force, free_gain(flat, force))
 
 
 def _bounced(flat: Flat, turned: Turned, rows: Ints, e: Array, fast: Array) -> Flat | None:

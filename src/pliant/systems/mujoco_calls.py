@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError, SolveError
+from pliant.formulation import Formulation
 from pliant.solution import Status
-from pliant.solvers.formulation import Formulation
-from pliant.systems.mujoco_answer import OTHERWISE, SOLVED, UNUSUAL
+from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
 from pliant.systems.mujoco_memory import memory_of
@@ -19,7 +19,7 @@ from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_sound import check_finite, check_size
-from pliant.systems.mujoco_stats import stats
+from pliant.systems.mujoco_stats import STATUSES, stats
 from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import stepper_of
 
@@ -113,6 +113,8 @@ def take_step(
         found = stepper.go_directly(data, solver, advance)
     if found < SOLVED:
         _take_slowly(stepper, model, data, solver, found, control=control, advance=advance)
+    elif found > OUTRUN:
+        _say_hard(STATUSES[found - OUTRUN], data.time - model.opt.timestep)
 
 
 def take_steps(stepper: Stepper, model: Any, data: Any, solver: Formulation, course: Course) -> None:
@@ -126,6 +128,8 @@ def take_steps(stepper: Stepper, model: Any, data: Any, solver: Formulation, cou
         course.set_control(model)
         _take_slowly(stepper, model, data, solver, found)
         course.keep(model)
+    elif found > OUTRUN:
+        _say_hard(STATUSES[found - OUTRUN], data.time - model.opt.timestep)
 
 
 def _take_slowly(
@@ -141,7 +145,7 @@ def _take_slowly(
     """Through MuJoCo's arrays, after compiled code has found that it is not for it."""
     check_size(data)
     why = reason(stepper.special, data, solver, found)
-    answer = stepper.forward(model, data, solver, control=control, begun=found == UNUSUAL)
+    answer = stepper.forward(model, data, solver, control=control)
     # Velocities without rows belong to no island, and to no status. The squares: MuJoCo turns bodies by their size.
     with np.errstate(over="ignore"):
         finite = np.isfinite(np.square(answer.velocity)).all()
@@ -152,9 +156,14 @@ def _take_slowly(
     counted = stats(data)
     hard = answer.status in (Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
     if hard and not counted.statuses[answer.status]:
-        _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", data.time, answer.status)
+        _say_hard(answer.status, data.time)
     counted.count(answer.status, answer.residual, answer.iterations, answer.factorizations, why)
     stepper.advance(model, data)
+
+
+def _say_hard(status: Status, time: float) -> None:
+    """Once for each status of a data."""
+    _log.warning("at t = %.9g s: %s; counted in pliant.stats(data) from now on", time, status)
 
 
 def checked_solver(solver: Formulation | None) -> Formulation:

@@ -5,11 +5,10 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats, longs
 from pliant.inputs import Array, Ints
-from pliant.solvers.formulation import ROUGH
-from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_attempt import attempt
+from pliant.systems.mujoco_arrays import copy
+from pliant.systems.mujoco_engine import LIMIT, SOLVED, Options, solve_rows
 from pliant.systems.mujoco_flat import Efc, Extra, Touch
 from pliant.systems.mujoco_follow import LEAST, NEVER, stretch
 from pliant.systems.mujoco_native import geom_distance, integrate_pos, kinematics
@@ -58,18 +57,18 @@ def _bent_of(table: Ints, h: float, pair: np.ndarray, found: Ints, far: int) -> 
 @kernel
 def chase(
     fixed: Fixed, table: Ints, base: int, contacts: Ints, many: int, pair: np.ndarray, head: np.ndarray, f: Array,
-    efc: Efc, touch: Touch, extra: Extra, v: Array, force: Array, lift: float, goal: float, desk: int,
-) -> bool:  # fmt: skip
-    """Whether velocity and force are the answer, with gaps as the geoms close them. contacts: of `bent_pairs`, so many;
-    v, force: the answer with gaps as they seem, which is left as it is if this one is none. desk: as of `attempt`."""
+    efc: Efc, touch: Touch, extra: Extra, v: Array, force: Array, status: int, options: Options, desk: int,
+) -> int:  # fmt: skip
+    """The status of the answer with gaps as the geoms close them. contacts: of `bent_pairs`, so many; v, force, status:
+    the answer with gaps as they seem, in whose place it is put. desk: as of `solve_rows`."""
     copy(numbers(table, site.MOCAP_POS), numbers(table, site.MOCAP_POS_THERE))
     copy(numbers(table, site.MOCAP_QUAT), numbers(table, site.MOCAP_QUAT_THERE))
     pos, late, qvel, shift = efc.pos.copy(), contacts[:many], numbers(table, site.QVEL), numbers(table, site.SHIFT)
     other = Efc(
         efc.type, efc.id, efc.J, efc.rownnz, efc.rowadr, efc.colind, pos, efc.margin, efc.friction, efc.offset, efc.law
     )
-    mass, tally, known = mass_at(table), numbers(table, site.TALLY), wholes(table, site.KNOWN)
-    way, near, push, good, before = qvel, v.copy(), force.copy(), True, tally.copy()
+    mass, tally, way = mass_at(table), numbers(table, site.TALLY), qvel
+    near, push, found, count = v.copy(), force.copy(), status, tally.copy()
     for again in range(2):
         missed, changed = late[:0], False
         for c in late:
@@ -78,34 +77,20 @@ def chase(
         for i in range(pos.size):
             changed = changed or pos[i] != efc.pos[i]
         if not changed:
-            tally[site.FOUND] = 0.0
-            return True
+            return status
         if again == 1 and missed.size == late.size:
             break
         guess, start = near.copy(), push.copy()
-        good = attempt(
-            fixed.step, mass, qvel, f, shift, other, touch, extra, guess, start, lift, goal, ROUGH, tally, known,
-            near, push, desk,
-        )  # fmt: skip
-        if not good and not tally[0] <= ROUGH:
-            copy(before, tally)  # of what was found before, which is handed on
-            return False
-        if missed.size == 0:
+        found = solve_rows(
+            fixed.step, mass, qvel, f, shift, other, touch, extra, guess, start, options, near, push, count, desk
+        )
+        if missed.size == 0 or not SOLVED <= found <= LIMIT:
             break
         late, way = missed, near
-    if not good:
-        guess, start = near.copy(), push.copy()
-        good = attempt(
-            fixed.step, mass, qvel, f, shift, other, touch, extra, guess, start, lift, goal, 0.0, tally, known,
-            near, push, desk,
-        )  # fmt: skip
-    if good:
-        copy(near, v)
-        copy(push, force)
-        tally[site.FOUND] = 0.0
-    else:
-        copy(before, tally)
-    return good
+    copy(near, v)
+    copy(push, force)
+    copy(count, tally)
+    return found
 
 
 @kernel

@@ -11,12 +11,13 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import ints, longs, octets
 from pliant.inputs import Ints
-from pliant.solvers.island import copy
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED, TURNED, lap, solve_at
+from pliant.systems.mujoco_arrays import copy
+from pliant.systems.mujoco_engine import FACTORIZATIONS, ITERATIONS, RESIDUAL, STATUS, Options
 from pliant.systems.mujoco_flow import swings
 from pliant.systems.mujoco_leave import accelerate, drop, narrow, write_at
 from pliant.systems.mujoco_memory import keep_state
@@ -56,14 +57,15 @@ def is_known(fixed: Fixed) -> bool:
 
 
 @kernel
-def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, whole: bool) -> int:
-    """Forces and accelerations at the present state, for a model that `is_known`. advance: also the step. whole: forces
-    are left in the data, which a next step does not need."""
+def step_at(fixed: Fixed, table: Ints, options: Options, advance: bool, whole: bool) -> int:
+    """Forces and accelerations at the present state, for a model that `is_known`. advance: also the step; OUTRUN + its
+    status, if that is the first of the data that is not simply solved. whole: forces are left in the data, which a next
+    step does not need."""
     data, room, where, model, twin = table[site.BASE], table[site.ROOM], fixed.where, fixed.user, fixed.own
     used, arena = longs(data + where[layout.USED], 1)[0], longs(data + where[layout.ARENA], 1)[0]
     if used == 0 or 2 * used > arena or not is_sound(table):
         return OTHERWISE
-    times, numbers(table, site.TALLY)[site.FOUND] = numbers(table, site.TIMES), 0.0
+    times = numbers(table, site.TIMES)
     last = lap(times, stats.CLOCKED, 0.0)
     octets(data + where[layout.ENERGY_DONE], 1)[0] = 0
     energy = numbers(table, site.ENERGY)
@@ -90,7 +92,7 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     fwd_acceleration(model, data)
     lap(times, stats.KINEMATICS, last)
     swung = swings(fixed, table, data)
-    found = _find(fixed, table, data, swung, lift, goal, advance, whole)
+    found = _find(fixed, table, data, swung, options, advance, whole)
     if found < SOLVED:
         return found
     last = lap(times, stats.CLOCKED, 0.0)
@@ -98,17 +100,16 @@ def step_at(fixed: Fixed, table: Ints, lift: float, goal: float, advance: bool, 
     if fixed.sensors:
         sensor_acc(model, data)
     if advance:
-        _count(table)
+        first = _count(table)
         _advance(fixed, table, data, found == TURNED, swung)
+        found = OUTRUN + first if first > 0 else found
         keep_state(memory_at(table), numbers(table, site.QPOS), numbers(table, site.QVEL))
     lap(times, stats.KINEMATICS, last)
     return found
 
 
 @kernel(inline=True)
-def _find(
-    fixed: Fixed, table: Ints, data: int, swung: bool, lift: float, goal: float, keep: bool, whole: bool
-) -> int:
+def _find(fixed: Fixed, table: Ints, data: int, swung: bool, options: Options, keep: bool, whole: bool) -> int:
     """Solve, look again for what the answer brings within reach, and write it."""
     where, model, twin = fixed.where, fixed.user, fixed.own
     rows, found, last = 0, OUTRUN, lap(numbers(table, site.TIMES), stats.CLOCKED, 0.0)
@@ -124,8 +125,7 @@ def _find(
         rows = ints(data + where[layout.NEFC], 1)[0]
         if rows > table[site.ROOM]:
             return OTHERWISE
-        numbers(table, site.TALLY)[site.FOUND] = 0.0
-        found, last = solve_at(fixed, table, data, swung, look == 0, look == LOOKS, keep, lift, goal, last)
+        found, last = solve_at(fixed, table, data, swung, look == LOOKS, keep, options, last)
         if found != OUTRUN:
             break
     if found < SOLVED:
@@ -183,10 +183,12 @@ def _has_callbacks(callbacks: Ints) -> bool:
 
 
 @kernel
-def _count(table: Ints) -> None:
-    """The step, in the data's statistics."""
+def _count(table: Ints) -> int:
+    """The step, in the data's statistics; returns its status if it is the first of that, else 0."""
     totals, tally = numbers(table, site.TOTALS), numbers(table, site.TALLY)
-    totals[stats.SOLVED] += 1.0
-    totals[stats.ITERATIONS] += tally[1]
-    totals[stats.FACTORIZATIONS] += tally[2]
-    totals[stats.WORST] = max(totals[stats.WORST], tally[0])
+    status = int(tally[STATUS])
+    totals[status] += 1.0
+    totals[stats.ITERATIONS] += tally[ITERATIONS]
+    totals[stats.FACTORIZATIONS] += tally[FACTORIZATIONS]
+    totals[stats.WORST] = max(totals[stats.WORST], tally[RESIDUAL])
+    return status if totals[status] == 1.0 else 0

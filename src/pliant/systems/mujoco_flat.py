@@ -73,10 +73,6 @@ class Mass(NamedTuple):
     idx: Ints
     place: Ints  # of its entries in M
     diagonal: Ints  # (nv,) places of the diagonal
-    factor_ptr: Ints  # the pattern of its factor, as `Inertia` has it
-    factor_idx: Ints
-    parent: Ints
-    source: Ints  # of the factor's entries in the whole matrix, see `factor_again`
     more: Array  # (nv,)
 
 
@@ -84,30 +80,37 @@ class Mass(NamedTuple):
 def make_flat(h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra) -> Flat:
     """shift: (nv,), what the velocity over the step differs by from that at its end, on bodies that turn freely."""
     n = efc.type.size + extra.table.shape[0]
-    every, ptr, entries = np.ones(n, np.int64), np.zeros(n + 1, np.int64), jacobian_room(v0.size, efc, extra, n)
-    idx, val, mass_val = np.empty(entries, np.int64), np.empty(entries), np.empty(mass.idx.size)
+    ptr, entries, mass_val = np.zeros(n + 1, np.int64), jacobian_room(v0.size, efc, extra), np.empty(mass.idx.size)
+    idx, val = np.empty(entries, np.int64), np.empty(entries)
     fill_mass(mass, mass_val)
-    nnz = fill_jacobian(v0.size, efc, touch, extra, every, ptr, idx, val)
+    nnz = fill_jacobian(v0.size, efc, touch, extra, ptr, idx, val)
     numbers, kinds, block_ptr = np.empty((10, n)), np.empty((2, n), np.int64), np.empty(n + 1, np.int64)
-    blocks = fill_part(shift, efc, touch, extra, every, ptr, idx, val, numbers, kinds, block_ptr)
+    blocks = fill_rows(shift, efc, touch, extra, ptr, idx, val, numbers, kinds, block_ptr)
     return whole_flat(h, mass, mass_val, v0, f, ptr, idx[:nnz], val[:nnz], block_ptr[: blocks + 1], numbers, kinds)
 
 
 @kernel(inline=True)
-def part_at(
-    h: float, mass: Mass, mass_val: Array, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra,
-    chosen: Ints, n: int, desk: int,
-) -> Flat:  # fmt: skip
-    """The step with its n chosen rows alone, in the memory at desk: 14 n + 2 words, and two for each of
-    `jacobian_room`."""
-    ptr, block_ptr = longs(desk, n + 1), desk + WORD * (n + 1)
-    numbers = folded(floats(desk + WORD * (2 * n + 2), 10 * n), 10, n)
-    kinds = folded(longs(desk + WORD * (12 * n + 2), 2 * n), 2, n)
-    entries, first = jacobian_room(v0.size, efc, extra, n), desk + WORD * (14 * n + 2)
+def flat_room(mass: int, rows: int, entries: int) -> int:
+    """Words of memory that `flat_at` takes, for so many entries of M, and of the Jacobian."""
+    return mass + 14 * rows + 2 + 2 * entries
+
+
+@kernel(inline=True)
+def flat_at(
+    h: float, mass: Mass, v0: Array, f: Array, shift: Array, efc: Efc, touch: Touch, extra: Extra, desk: int
+) -> Flat:
+    """The same in the memory at desk, `flat_room` words of it."""
+    n, nv, mass_val = efc.type.size + extra.table.shape[0], v0.size, floats(desk, mass.idx.size)
+    at = desk + WORD * mass.idx.size
+    ptr, block_ptr = longs(at, n + 1), at + WORD * (n + 1)
+    numbers = folded(floats(at + WORD * (2 * n + 2), 10 * n), 10, n)
+    kinds = folded(longs(at + WORD * (12 * n + 2), 2 * n), 2, n)
+    entries, first = jacobian_room(nv, efc, extra), at + WORD * (14 * n + 2)
     second = first + WORD * entries
-    nnz = fill_jacobian(v0.size, efc, touch, extra, chosen, ptr, longs(first, entries), floats(second, entries))
+    fill_mass(mass, mass_val)
+    nnz = fill_jacobian(nv, efc, touch, extra, ptr, longs(first, entries), floats(second, entries))
     idx, val = longs(first, nnz), floats(second, nnz)
-    blocks = fill_part(shift, efc, touch, extra, chosen, ptr, idx, val, numbers, kinds, longs(block_ptr, n + 1))
+    blocks = fill_rows(shift, efc, touch, extra, ptr, idx, val, numbers, kinds, longs(block_ptr, n + 1))
     return whole_flat(h, mass, mass_val, v0, f, ptr, idx, val, longs(block_ptr, blocks + 1), numbers, kinds)
 
 
@@ -116,7 +119,7 @@ def whole_flat(
     h: float, mass: Mass, mass_val: Array, v0: Array, f: Array, ptr: Ints, idx: Ints, val: Array, block_ptr: Ints,
     numbers: Array, kinds: Ints,
 ) -> Flat:  # fmt: skip
-    """Of what `fill_mass`, `fill_jacobian` and `fill_part` have filled."""
+    """Of what `fill_mass`, `fill_jacobian` and `fill_rows` have filled."""
     return Flat(
         h, mass.ptr, mass.idx, mass_val, v0, f, ptr, idx, val, block_ptr, kinds[0], numbers[0], numbers[1], numbers[2],
         numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], numbers[9], kinds[1], kinds[1],
@@ -124,58 +127,54 @@ def whole_flat(
 
 
 @kernel
-def fill_part(
-    shift: Array, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, ptr: Ints, idx: Ints, val: Array,
-    numbers: Array, kinds: Ints, block_ptr: Ints,
+def fill_rows(
+    shift: Array, efc: Efc, touch: Touch, extra: Extra, ptr: Ints, idx: Ints, val: Array, numbers: Array, kinds: Ints,
+    block_ptr: Ints,
 ) -> int:  # fmt: skip
-    """Fill numbers, (10, n), kinds, (2, n), and block_ptr with what `Flat` has of the chosen rows, whole blocks of
-    them: 1 in chosen, (m,). ptr, idx, val: their Jacobian. Returns how many blocks there are."""
+    """Fill numbers, (10, n), kinds, (2, n), and block_ptr with what `Flat` has of all rows. ptr, idx, val: their
+    Jacobian. Returns how many blocks there are."""
     m, k, n = efc.type.size, extra.table.shape[0], kinds.shape[1]
-    kind, none = kinds[0], kinds[1]
+    kind, constraint = kinds[0], kinds[1]  # a block is a constraint of its own
     value, offset, K, B, exponent = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     dissipation, lower, upper, mu, curvature = numbers[5], numbers[6], numbers[7], numbers[8], numbers[9]
     for i in range(n):
-        kind[i] = none[i] = 0
+        kind[i] = constraint[i] = 0
         value[i] = offset[i] = K[i] = B[i] = dissipation[i] = mu[i] = curvature[i] = 0.0
         exponent[i], lower[i], upper[i] = 1.0, -np.inf, np.inf
-    blocks, r, i = 0, 0, 0  # row r of the part is row i of MuJoCo's
-    block_ptr[0] = 0
+    block_ptr[0] = blocks = i = 0
     while i < m:
         t = efc.type[i]
         size = touch.dim[efc.id[i]] if t == ELLIPTIC else 1
-        if not chosen[i]:
-            i += size
-            continue
-        offset[r] = efc.offset[i]
-        K[r], B[r] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
+        offset[i] = efc.offset[i]
+        K[i], B[i] = efc.law[i, STIFFNESS], efc.law[i, DAMPING]
         if t == EQUALITY:
-            kind[r], value[r] = BILATERAL, efc.pos[i]
+            kind[i], value[i] = BILATERAL, efc.pos[i]
         elif t in (FRICTION_DOF, FRICTION_TENDON):
-            kind[r], lower[r], upper[r] = CLIPPED, -efc.friction[i], efc.friction[i]
+            kind[i], lower[i], upper[i] = CLIPPED, -efc.friction[i], efc.friction[i]
         else:
-            kind[r], value[r], lower[r] = UNILATERAL, row_gap(efc, touch, i), 0.0
+            kind[i], value[i], lower[i] = UNILATERAL, row_gap(efc, touch, i), 0.0
         if t in (FRICTIONLESS, ELLIPTIC):
-            exponent[r], dissipation[r] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
+            exponent[i], dissipation[i] = efc.law[i, EXPONENT], efc.law[i, DISSIPATION]
         if t == ELLIPTIC:
-            kind[r] = NORMAL
+            kind[i] = NORMAL
             for j in range(1, size):
-                kind[r + j], K[r + j] = TANGENT, np.inf
+                kind[i + j], K[i + j] = TANGENT, np.inf
                 if touch.friction[efc.id[i], j - 1] > LEAST_FRICTION:
-                    mu[r + j] = touch.friction[efc.id[i], j - 1]
-                offset[r + j] = efc.offset[i + j]
+                    mu[i + j] = touch.friction[efc.id[i], j - 1]
+                offset[i + j] = efc.offset[i + j]
+        for j in range(size):
+            constraint[i + j] = blocks
         i += size
-        r += size
         blocks += 1
-        block_ptr[blocks] = r
+        block_ptr[blocks] = i
     for e in range(k):
-        if chosen[m + e]:
-            kind[r] = int(extra.table[e, EXTRA_KIND])
-            K[r], B[r] = extra.table[e, EXTRA_STIFFNESS], extra.table[e, EXTRA_DAMPING]
-            value[r], offset[r] = extra.table[e, EXTRA_VALUE], extra.table[e, EXTRA_OFFSET]
-            lower[r], upper[r] = extra.table[e, EXTRA_LOWER], extra.table[e, EXTRA_UPPER]
-            r += 1
-            blocks += 1
-            block_ptr[blocks] = r
+        r = m + e
+        kind[r], constraint[r] = int(extra.table[e, EXTRA_KIND]), blocks
+        K[r], B[r] = extra.table[e, EXTRA_STIFFNESS], extra.table[e, EXTRA_DAMPING]
+        value[r], offset[r] = extra.table[e, EXTRA_VALUE], extra.table[e, EXTRA_OFFSET]
+        lower[r], upper[r] = extra.table[e, EXTRA_LOWER], extra.table[e, EXTRA_UPPER]
+        blocks += 1
+        block_ptr[blocks] = r + 1
     for i in range(n):
         if ptr[i] == ptr[i + 1]:
             mu[i] = 0.0  # nothing that friction could hold
@@ -205,46 +204,42 @@ def fill_mass(mass: Mass, val: Array) -> None:
 
 
 @kernel
-def jacobian_room(nv: int, efc: Efc, extra: Extra, n: int) -> int:
-    """Entries that `fill_jacobian` of n rows may write."""
-    return (efc.J.size if efc.rownnz.size > 0 else n * nv) + extra.val.size + 1
+def jacobian_room(nv: int, efc: Efc, extra: Extra) -> int:
+    """Entries that `fill_jacobian` may write."""
+    return (efc.J.size if efc.rownnz.size > 0 else efc.type.size * nv) + extra.val.size + 1
 
 
 @kernel
-def fill_jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra, chosen: Ints, ptr: Ints, idx: Ints, val: Array) -> int:
-    """G of the chosen rows in CSR without zeros, and without entries that are the rounding of what should be zero: a
-    row that consisted of them would take enormous forces for what moves nothing. Returns how many entries there are."""
+def fill_jacobian(nv: int, efc: Efc, touch: Touch, extra: Extra, ptr: Ints, idx: Ints, val: Array) -> int:
+    """G in CSR without zeros, and without entries that are the rounding of what should be zero: a row that consisted of
+    them would take enormous forces for what moves nothing. Returns how many entries there are."""
     m, k = efc.type.size, extra.table.shape[0]
     sparse = efc.rownnz.size > 0
-    ptr[0] = at = r = i = 0
+    ptr[0] = at = i = 0
     while i < m:
         size = touch.dim[efc.id[i]] if efc.type[i] == ELLIPTIC else 1
-        if chosen[i]:
-            largest = more = 0.0  # two of them: each waits for the one before it
-            for j in range(i, i + size):
-                start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
-                for e in range(start, start + count - 1, 2):
-                    largest, more = max(largest, abs(efc.J[e])), max(more, abs(efc.J[e + 1]))
-                if count % 2:
-                    largest = max(largest, abs(efc.J[start + count - 1]))
-            largest = max(largest, more)
-            for j in range(i, i + size):
-                start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
-                for e in range(count):  # written in any case: there is no guessing which entries count
-                    x = efc.J[start + e]
-                    idx[at], val[at] = efc.colind[start + e] if sparse else e, x
-                    at += 1 if abs(x) > NOISE * largest else 0
-                r += 1
-                ptr[r] = at
+        largest = more = 0.0  # two of them: each waits for the one before it
+        for j in range(i, i + size):
+            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+            for e in range(start, start + count - 1, 2):
+                largest, more = max(largest, abs(efc.J[e])), max(more, abs(efc.J[e + 1]))
+            if count % 2:
+                largest = max(largest, abs(efc.J[start + count - 1]))
+        largest = max(largest, more)
+        for j in range(i, i + size):
+            start, count = (efc.rowadr[j], efc.rownnz[j]) if sparse else (j * nv, nv)
+            for e in range(count):  # written in any case: there is no guessing which entries count
+                x = efc.J[start + e]
+                idx[at], val[at] = efc.colind[start + e] if sparse else e, x
+                at += 1 if abs(x) > NOISE * largest else 0
+            ptr[j + 1] = at
         i += size
     for i in range(k):
-        if chosen[m + i]:
-            for e in range(extra.ptr[i], extra.ptr[i + 1]):
-                if extra.val[e] != 0.0:
-                    idx[at], val[at] = extra.idx[e], extra.val[e]
-                    at += 1
-            r += 1
-            ptr[r] = at
+        for e in range(extra.ptr[i], extra.ptr[i + 1]):
+            if extra.val[e] != 0.0:
+                idx[at], val[at] = extra.idx[e], extra.val[e]
+                at += 1
+        ptr[m + i + 1] = at
     return at
 
 

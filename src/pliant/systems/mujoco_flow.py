@@ -5,8 +5,8 @@ import numpy as np
 from pliant._compile import kernel
 from pliant._intrinsics import floats
 from pliant.inputs import Array, Ints
-from pliant.solvers.island import copy
 from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_native import (
     com_pos,
     com_vel,

@@ -7,8 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from pliant._compile import kernel
+from pliant.formulation import Formulation
 from pliant.inputs import Array
-from pliant.solvers.formulation import ROUGH, Formulation
+from pliant.solution import Status
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_flat import Efc, Touch, row_gap, row_rates
 from pliant.systems.mujoco_reach import BENT, SPUN, Reach
@@ -55,13 +56,11 @@ def follow_open(
             return answer, step
         if again and len(missed) == len(late):
             break
-        other = step._replace(step=step.step.at(pos), followed=True)
-        near = other.step.solve(solver, near.velocity, near.force, ROUGH)
-        if not missed:
+        other = step._replace(step=step.step.at(pos))
+        near = other.step.solve(solver, near.velocity, near.force)
+        if not missed or near.status is Status.NON_FINITE:
             break
         late, way = missed, near.velocity
-    if not near.status.solved and near.residual <= ROUGH:
-        near = other.step.solve(solver, near.velocity, near.force)
     return near, other
 
 

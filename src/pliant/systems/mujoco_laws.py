@@ -24,7 +24,7 @@ from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.materials_file import parse_materials
-from pliant.solvers.island import copy
+from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import (
     DAMPING,

@@ -12,17 +12,17 @@ A memory is one array of numbers, for compiled code and for batches, which keep 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import room
+from pliant._intrinsics import address, room
 from pliant.inputs import Array
-from pliant.solvers.quick import FEW_ROWS
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS
 
+FEW_ROWS: Final = 40  # up to here a velocity is start enough
 CONTACTS, OTHERS, STATE = range(3)  # places: how many there are, and where the state begins
 # Of a contact: its geoms; its place, and then its forces: along the normal, tangential, of torsion, of rolling.
 ONE, TWO, PLACE, NORMAL, SLIDING, TORSION, ROLLING, TAKEN = 0, 1, 2, 5, 6, 9, 10, 13
@@ -105,11 +105,6 @@ _memories: Kept[Memory] = Kept()
 def memory_of(data: Any) -> Memory:
     """The one that belongs to a data."""
     return _memories.of(data, lambda: Memory(data))
-
-
-def address(array: np.ndarray) -> int:
-    """Where an array lies."""
-    return int(array.__array_interface__["data"][0])
 
 
 @kernel

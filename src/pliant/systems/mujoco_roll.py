@@ -14,16 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import folded, ints, long_room, longs, octets
-from pliant._linkage import alone
+from pliant._intrinsics import address, folded, ints, long_room, longs, octets
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
-from pliant.systems.mujoco_answer import OTHERWISE, SOLVED
+from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED
 from pliant.systems.mujoco_direct import is_known, step_at
 from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_engine import Options
 from pliant.systems.mujoco_layout import struct
 from pliant.systems.mujoco_native import clock, get_state, set_state
-from pliant.systems.mujoco_site import address, fixed_at
+from pliant.systems.mujoco_site import fixed_at
 
 WHILE: Final = 0.05  # seconds of a compiled call
 
@@ -112,24 +112,22 @@ def _offsets() -> dict[str, int]:
     return {name: getattr(data, name).offset for name, kind in data._fields_ if kind is ctypes.c_int}
 
 
-@alone
 @kernel
-def step_once(place: int, stays: bool, lift: float, goal: float) -> int:
+def step_once(place: int, stays: bool, convex: bool, tolerance: float, limit: int) -> int:
     """`roll_at`, of one step of which nothing is kept, or of none: forces alone. place: of the table; a number is
     handed over to compiled code faster than an array."""
     table, course = longs(place, site.WORDS), long_room(STAYS + 1)
     for k in range(STAYS + 1):
         course[k] = 0
     course[STEPS], course[STAYS] = 1, stays
-    return roll_at(table, course, folded(table, 0, 4), lift, goal)
+    return roll_at(table, course, folded(table, 0, 4), convex, tolerance, limit)
 
 
-@alone
 @kernel
-def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> int:
+def roll_at(table: Ints, course: Ints, kept: Ints, convex: bool, tolerance: float, limit: int) -> int:
     """Steps as far as they are usual. SOLVED: to the end, to a warning, or for a while; else as `step_at`,
     or OTHERWISE, where the model is another."""
-    fixed, data, begin = fixed_at(table), table[site.BASE], clock()
+    fixed, data, begin, options = fixed_at(table), table[site.BASE], clock(), Options(convex, tolerance, limit)
     if not is_known(fixed):
         return OTHERWISE
     while course[NEXT] < course[STEPS] and _warnings(course) == course[WARNED]:
@@ -137,12 +135,14 @@ def roll_at(table: Ints, course: Ints, kept: Ints, lift: float, goal: float) -> 
             at = course[CONTROL] + 8 * course[NEXT] * course[WIDTH]
             set_state(fixed.user, data, at, np.int32(course[SPEC]))
         whole = fixed.sensors or course[WHOLE] != 0 or course[NEXT] + 1 == course[STEPS]
-        found = step_at(fixed, table, lift, goal, course[STAYS] == 0, whole)
+        found = step_at(fixed, table, options, course[STAYS] == 0, whole)
         if found < SOLVED:
             return found
         for i in range(kept.shape[0]):
             _keep(fixed.user, data, course[NEXT], kept[i])
         course[NEXT] += 1
+        if found > OUTRUN:
+            return found
         if clock() - begin > WHILE:
             break
     return SOLVED

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pliant.inputs import Ints
-from pliant.solvers.whiten import factor_inertia
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_flat import Efc, Touch
 from pliant.systems.mujoco_kinds import DAMPING, STIFFNESS
@@ -34,19 +33,13 @@ class Rows(NamedTuple):
         return len(self.efc.type) - (0 if self.patch is None else int(self.patch.dim.sum()))
 
 
-def mass_pattern(model: Any) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
+def mass_pattern(model: Any) -> tuple[Ints, Ints, Ints, Ints]:
     """All of `Mass` that does not change. Simple bodies are diagonal in M, blocks in MuJoCo's pattern."""
     there, nv = model.mapM2D >= 0, model.nv
     row = np.repeat(np.arange(nv), model.D_rownnz)[there]
     ptr = np.searchsorted(row, np.arange(nv + 1))
     idx = model.D_colind[there].astype(np.int64)
-    factor = factor_inertia(ptr, idx, np.where(row == idx, nv + 1.0, 1.0))  # any numbers will do, for the pattern
-    column = np.repeat(np.arange(nv), np.diff(factor.ptr))
-    known, wanted = row * nv + idx, (nv - 1 - column) * nv + nv - 1 - factor.idx  # both by rows, columns ascending
-    found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    source = np.where(known[found] == wanted, found, -1) if nv else found
-    place = model.mapM2D[there].astype(np.int64)
-    return ptr, idx, place, np.flatnonzero(row == idx), factor.ptr, factor.idx, factor.parent, source
+    return ptr, idx, model.mapM2D[there].astype(np.int64), np.flatnonzero(row == idx)
 
 
 NO_INTS: Final = np.zeros(0, np.int32)

@@ -12,8 +12,8 @@ from pliant._compile import kernel
 from pliant._intrinsics import floats, folded, longs
 from pliant.flat import BILATERAL, CLIPPED
 from pliant.inputs import Array, Ints
-from pliant.solvers.island import clear
 from pliant.systems import mujoco_site as site
+from pliant.systems.mujoco_arrays import clear
 from pliant.systems.mujoco_flat import (
     EXTRA_COLUMNS,
     EXTRA_DAMPING,

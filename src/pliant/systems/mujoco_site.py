@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant._compile import kernel
-from pliant._intrinsics import cubes, floats, folded, ints, longs
+from pliant._intrinsics import address, cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
-from pliant.solvers.quick import MOST
 from pliant.systems.mujoco_aside import Aside
-from pliant.systems.mujoco_attempt import attempt_room
-from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Mass
-from pliant.systems.mujoco_memory import Memory, address
+from pliant.systems.mujoco_engine import TALLY as TALLY_WORDS
+from pliant.systems.mujoco_engine import engine_room
+from pliant.systems.mujoco_flat import EXTRA_COLUMNS, SPOT_WORDS, TOUCH_WORDS, Mass, flat_room
+from pliant.systems.mujoco_memory import Memory
 from pliant.systems.mujoco_reach import Limits, Tree
 from pliant.systems.mujoco_spin import Bodies
 from pliant.systems.mujoco_stats import stats
@@ -25,8 +25,8 @@ from pliant.systems.mujoco_surfaces import COLUMNS, Surfaces
 
 # Groups of entries, in this order: of the stepper, the user's model, the twin, the data, the one aside; what a step
 # leaves.
-TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 21, 27, 32, 42, 45, 53
-MODEL, TWIN, DATA, ASIDE, STEP = 58, 62, 68, 102, 106
+TREE, LIMITS, PATTERN, BODIES, LAWS, REACH, JOINTS, SERVOS, SWING = 0, 8, 13, 17, 23, 28, 38, 41, 49
+MODEL, TWIN, DATA, ASIDE, STEP = 54, 58, 64, 98, 102
 GEOM_LAW, JOINT_LAW, TENDON_LAW, EQUALITY_LAW, MATERIAL = range(LAWS, REACH)
 MOVING, USER_GAP, USER_PAIR, USER_JOINT, USER_TENDON, RADIUS, SPEED, WAY, BODY_RATE, GEOM_RATE = range(REACH, JOINTS)
 MORE, STIFFNESS, DAMPING = range(JOINTS, SERVOS)
@@ -43,20 +43,18 @@ THERE, RATE, MOCAP_POS_THERE, MOCAP_QUAT_THERE = range(ASIDE, STEP)
 (
     OLD_TYPE, OLD_ID, OLD_POS, OLD_MARGIN, OLD_FORCE, OPEN, NUMBER, VELOCITY, PUSH, SHIFT, TALLY, WHERE, CALLBACKS,
     PAIRS, REALS, TOTALS, TIMES, PLACES, BEFORE, AVERAGE, SWING_PUSH, SWING_SHIFT, WORK, SERVO, SERVO_FORCE, TAKEN,
-    KNOWN, DESK, MEMORY,
-) = range(STEP, STEP + 29)  # fmt: skip
+    DESK, MEMORY,
+) = range(STEP, STEP + 28)  # fmt: skip
 # Single numbers, which follow after the addresses and sizes of the entries.
-ENTRIES: Final = STEP + 29
+ENTRIES: Final = STEP + 28
 BASE, ROOM, STIFF_GAPS, SPARSE, IMPLICIT, ACTS, SENSORS, CONE, CONE_AT, USER, OWN, BESIDE, JACOBIAN_ROOM = range(
     2 * ENTRIES, 2 * ENTRIES + 13
 )
 WORDS: Final = 2 * ENTRIES + 13  # of the table
 
-FOUND: Final = 3  # in TALLY, after what `solve_apart` counts: 1 if the rows of the first look are solved, -1 if not
 PER_GEOM, MANY = 6, 3000  # rows that there is room for at first: of as many geoms falling onto each other; at most
 WORKED: Final = 7  # vectors of velocities to work with, after one of positions
 PER_ROW: Final = 24  # entries of a sparse row that there is room for at first
-REMEMBERED: Final = 64  # numbers to a row, for patterns of the dual: those of two or three contact graphs
 
 DATA_NAMES: Final = (
     "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "cdof", "subtree_com", "geom_xpos", "geom_xmat", "xmat",
@@ -101,7 +99,7 @@ class Site:
         self.table[BASE], self.table[STIFF_GAPS : OWN + 1] = data._address, fixed[2:11]
         self.table[BESIDE] = aside.data._address
         velocity, push, shift, average, swing_push, swing_shift = (np.zeros(model.nv) for _ in range(6))
-        tally, reals, before = np.zeros(FOUND + 1), np.array(fixed[:2]), np.zeros(model.nq)
+        tally, reals, before = np.zeros(TALLY_WORDS), np.array(fixed[:2]), np.zeros(model.nq)
         places = model.jnt_qposadr[model.dof_jntid[stepper[BODIES + 1]]].astype(np.int64)  # of bodies that turn
         entries = [*stepper, *(getattr(model, name) for name in MODEL_NAMES)]
         entries += [*(getattr(aside.twin, name) for name in TWIN_NAMES), aside.twin.opt.gravity]
@@ -114,13 +112,13 @@ class Site:
         last += [places, before, average, swing_push, swing_shift, np.zeros(model.nq + WORKED * model.nv)]
         last += [np.zeros(len(data.actuator_force) + 1, np.int64)]
         last += [np.zeros(len(data.actuator_force)) for _ in range(2)]
-        self._kept, self._velocity, self._tally = (aside, *stepper, *last), velocity, tally
+        self._kept = (aside, *stepper, *last)
         for k, array in enumerate(last):
             self._enter(VELOCITY + k, array)
         self._memory = memory
         self._enter(MEMORY, memory.place)
         self._dense, self._nv, self._outputs = not fixed.sparse, model.nv, len(data.actuator_force)
-        self._sizes = len(stepper[PATTERN + 1]), len(stepper[PATTERN + 5]), len(data.actuator_moment)
+        self._sizes = len(stepper[PATTERN + 1]), len(data.actuator_moment)
         self.make_room(max(64, min(PER_GEOM * model.ngeom, MANY)))
 
     def make_room(self, size: int, entries: int = 0) -> None:
@@ -134,22 +132,13 @@ class Site:
         self._rows = [np.zeros(size, kind) for kind in kinds]
         for k, array in enumerate(self._rows):
             self._enter(OLD_TYPE + k, array)
-        self._known = np.zeros(REMEMBERED * size if size > MOST else 0, np.int64)
-        self._enter(KNOWN, self._known)
-        mass, factor, moments = self._sizes
+        mass, moments = self._sizes
         words = desk_room(self._nv, size, self._outputs, moments)
         rows = size + self._outputs
         self._memory.make_room(rows)
-        self._desk = np.zeros(words + attempt_room(self._nv, rows, mass, factor, entries + moments + 1), np.int64)
+        words += flat_room(mass, rows, entries + moments + 1) + engine_room(self._nv, rows)
+        self._desk = np.zeros(words, np.int64)
         self._enter(DESK, self._desk)
-
-    def found(self, rows: int, servos: int) -> tuple[Array, Array, Array] | None:
-        """(velocity, force per row and servo, tally with FOUND) that the compiled step has just come to with the rows
-        that it began with; None: it has not been there."""
-        if self._tally[FOUND] == 0.0 or rows > len(self._rows[OLD_FORCE - OLD_TYPE]):
-            return None
-        force = np.concatenate([self._rows[OLD_FORCE - OLD_TYPE][:rows], self._kept[SERVO_FORCE - KNOWN][:servos]])
-        return self._velocity.copy(), force, self._tally.copy()
 
     def _enter(self, k: int, array: np.ndarray) -> None:
         if not array.flags.c_contiguous:
@@ -160,7 +149,7 @@ class Site:
 @kernel(inline=True)
 def desk_room(nv: int, rows: int, outputs: int, moments: int) -> int:
     """Words of memory that a step takes for its contacts, as many as rows at most, for these and for its servos, before
-    `attempt` does; see `solve_at`."""
+    the record of its rows; see `solve_at`."""
     return 3 * nv + (TOUCH_WORDS + SPOT_WORDS + 9) * rows + (4 + EXTRA_COLUMNS) * outputs + 2 * moments + 2
 
 
@@ -215,8 +204,7 @@ def limits_at(table: Ints) -> Limits:
 def mass_at(table: Ints) -> Mass:
     return Mass(
         numbers(table, INERTIA), wholes(table, PATTERN), wholes(table, PATTERN + 1), wholes(table, PATTERN + 2),
-        wholes(table, PATTERN + 3), wholes(table, PATTERN + 4), wholes(table, PATTERN + 5), wholes(table, PATTERN + 6),
-        wholes(table, PATTERN + 7), numbers(table, MORE),
+        wholes(table, PATTERN + 3), numbers(table, MORE),
     )  # fmt: skip
 
 

@@ -1,28 +1,24 @@
-"""A step of a model, solved without the objects around it, and never to more energy than there is."""
+"""A step of a model, solved without the objects around it."""
 
 from __future__ import annotations
 
 import functools
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant.flat import Flat
-from pliant.inputs import Array, Ints
+from pliant._intrinsics import address
+from pliant.errors import PliantError
+from pliant.flat import INTEGER_FIELDS, ROW_FIELDS, Flat
+from pliant.formulation import Convex, Coulomb, Formulation
+from pliant.inputs import Array
+from pliant.problem import StepProblem
 from pliant.solution import Status
-from pliant.solvers.convex import Convex
-from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import MANY_ROWS, is_sane, solve_islands, takes_quick
-from pliant.solvers.formulation import Formulation
-from pliant.solvers.known import NONE_KNOWN
-from pliant.solvers.quick import MOST, QUICK
-from pliant.solvers.whiten import factor_inertia, free_gain
-from pliant.systems.mujoco_attempt import WIDER, attempt, attempt_room, gains
-from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, jacobian_room, make_flat
-from pliant.systems.mujoco_nearby import Nearby
-from pliant.systems.mujoco_site import address
+from pliant.solve import solve
+from pliant.systems.mujoco_engine import FAILED, TALLY, Options, engine_room, solve_record
+from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, make_flat
+from pliant.systems.mujoco_stats import STATUSES
 
-SEVERITY: Final = (Status.NON_FINITE, Status.ITERATION_LIMIT, Status.SOLVED_BY_FALLBACK)
 DEFAULT: Final = Coulomb()
 NO_START: Final = np.zeros(0)
 
@@ -55,95 +51,42 @@ class Step:
         h, mass, v0, f, shift, efc, touch, extra = self.parts
         return Step(h, mass, v0, f, shift, efc._replace(pos=pos), touch, extra)
 
-    def _room(self) -> tuple[Array, Array, Ints]:
-        """(velocity, force, memory to work in) of `attempt`."""
-        _, mass, v0, _, _, efc, _, extra = self.parts
-        m, nv = len(efc.type) + len(extra.table), len(v0)
-        words = attempt_room(nv, m, len(mass.idx), len(mass.factor_idx), jacobian_room(nv, efc, extra, m))
-        return np.empty(nv), np.empty(m), np.empty(words, np.int64)
-
-    def solve(self, solver: Formulation, guess: Array, start: Array = NO_START, rough: float = 0.0) -> Answer:
-        """What the usual step finds, solved or not. guess: (nv,), a velocity near that of the end of the step. start:
-        forces near the answer's, (m,), if there are some. rough: a residual above which a long search is worth it."""
-        if takes_quick(solver):
-            tally, goal = np.zeros(3), QUICK * solver.tolerance
-            velocity, force, desk = self._room()
-            good = attempt(
-                *self.parts, guess, start, solver.lift, goal, rough, tally, NONE_KNOWN, velocity, force, address(desk)
-            )
-            if good or (tally[1] > 0.0 and is_sane(force) and is_sane(velocity)):
-                status = Status.SOLVED if good else Status.ITERATION_LIMIT
-                return Answer(velocity, force, status, tally[0], int(tally[1]), int(tally[2]))
-        return solve_flat(self.flat, solver, guess, start, search=False, resort=False)
+    def solve(self, solver: Formulation, guess: Array, start: Array = NO_START) -> Answer:
+        """guess: (nv,), a velocity near that of the end of the step. start: forces near the answer's, (m,), if there
+        are some."""
+        return solve_flat(self.flat, solver, guess, start)
 
 
-@np.errstate(all="ignore")  # velocities of what is not finite
-def solve_flat(
-    flat: Flat,
-    solver: Formulation,
-    guess: Array,
-    start: Array = NO_START,
-    *,
-    search: bool = True,
-    resort: bool = True,
-) -> Answer:
-    """The same, with all that the solvers have. start: forces of a step not unlike this one, (m,), which tell many rows
-    more than a velocity does. search: else with the usual step only. resort: else whatever that finds.
-
-    As in `attempt`, of many rows those that are open and far from closing are left out at first, and what is no answer
-    of some is none of more."""
-    if len(flat.kind) <= MOST:
-        return _solve_some(flat, solver, guess, NO_START, search, resort)
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    free = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    nearby = Nearby(flat, np.column_stack([flat.velocity, free, guess]))
-    force = start.copy() if len(start) and is_sane(start) else np.zeros(len(flat.kind))
-    for again in range(WIDER + 1):
-        if again == WIDER:
-            nearby.rows[:] = True
-        answer = _solve_some(nearby.part(), solver, guess, force[nearby.rows], search, resort)
-        force[:], force[nearby.rows] = 0.0, answer.force
-        if not (answer.status.solved or resort) or not nearby.widen(answer.velocity):
-            break
-    return answer._replace(force=force)
+def by_engine(solver: Formulation) -> bool:
+    """Whether this formulation is one of the engine's."""
+    return isinstance(solver, Coulomb | Convex)
 
 
-def _solve_some(flat: Flat, solver: Formulation, guess: Array, start: Array, search: bool, resort: bool) -> Answer:
-    """Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of
-    nothing (Painleve). An answer with more energy than motion and springs hold is not taken, nor one that is none: the
-    convex program's is, which can always be had and should not gain any, and the step counts as solved by the fallback.
-    If that does gain some, Coulomb's is kept.
-    """
-    if isinstance(solver, Convex):
-        return _solve(flat, solver, guess, start, search or resort)
-    answer = _solve(flat, solver, guess, start, search)
-    if not (resort or answer.status.solved):
-        return answer
-    will_do = answer.status.solved or not solver.searches
-    if will_do and not gains(flat, answer.velocity, answer.force):
-        return answer
-    other = _solve(flat, Convex(), guess, NO_START, True)
-    if search and not answer.status.solved and len(flat.kind) > MANY_ROWS and other.status.solved:
-        # whether a path comes through hangs on where it begins, more than on how long one searches on
-        again = _solve(flat, solver, other.velocity, NO_START, True)
-        if again.status.solved and not gains(flat, again.velocity, again.force):
-            return again
-    if not other.status.solved or gains(flat, other.velocity, other.force):
-        return answer
-    return other._replace(status=Status.SOLVED_BY_FALLBACK)
+def solve_flat(flat: Flat, solver: Formulation, guess: Array, start: Array = NO_START) -> Answer:
+    """The answer to a record, never with more energy than there is. guess, start: as of `Step.solve`."""
+    if not by_engine(solver):
+        return _elsewhere(flat, solver)
+    nv, m = len(flat.velocity), len(flat.kind)
+    velocity, force, tally = np.empty(nv), np.empty(m), np.zeros(TALLY)
+    options = Options(isinstance(solver, Convex), float(solver.tolerance), solver.max_iterations)
+    desk = np.empty(engine_room(nv, m), np.int64)
+    status = solve_record(flat, guess, start, options, velocity, force, tally, address(desk))
+    if status == FAILED:
+        raise PliantError("no memory is left for the solve of this step")
+    return Answer(velocity, force, STATUSES[status], float(tally[0]), int(tally[1]), int(tally[2]))
 
 
-@np.errstate(all="ignore")
-def _solve(flat: Flat, solver: Formulation, guess: Array, start: Array, search: bool) -> Answer:
-    force = start.copy() if len(start) else np.zeros(len(flat.kind))
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    velocity = flat.velocity + free_gain(inertia, flat.step, flat.force)
-    islands = solve_islands(flat, inertia, solver, force, velocity, guess, brief=not search)
-    return Answer(
-        velocity,
-        force + 0.0,
-        next((status for status in SEVERITY if status in islands.status), Status.SOLVED),
-        float(islands.residual.max(initial=0.0)),
-        int(islands.iterations.sum()),
-        int(islands.factorizations.sum()),
-    )
+def free_gain(flat: Flat, force: Array) -> Array:
+    """h inv(M) f, (nv,): what the engine finds from rest without any row."""
+    none, nothing, ptr = np.zeros(0), np.zeros(0, np.int64), np.zeros(1, np.int64)
+    rows: dict[str, Any] = {name: nothing if name in INTEGER_FIELDS else none for name in ROW_FIELDS}
+    still = np.zeros(len(force))
+    free = flat._replace(velocity=still, force=force, jac_ptr=ptr, jac_idx=nothing, jac_val=none, block_ptr=ptr, **rows)
+    return solve_flat(free, DEFAULT, still).velocity
+
+
+def _elsewhere(flat: Flat, solver: Formulation) -> Answer:
+    """By `Printed()`, which the engine does not have."""
+    found = solve(StepProblem.from_flat(flat), solver, throw=False)
+    force = np.concatenate([NO_START, *(part.ravel() for part in found.forces)])
+    return Answer(found.velocity, force, found.status, found.residual, found.iterations, found.factorizations)

@@ -13,8 +13,7 @@ from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 
 # Places in `totals`, after those of the statuses in their order.
-STATUSES: Final = tuple(Status)
-SOLVED: Final = 0  # Status.SOLVED
+STATUSES: Final = tuple(Status)  # as the engine numbers them
 ITERATIONS, FACTORIZATIONS, WORST = range(len(STATUSES), len(STATUSES) + 3)
 # Places in `times`. All that MuJoCo does but for collision and rows counts as kinematics.
 PARTS: Final = ("kinematics", "collision", "assembly", "solve")

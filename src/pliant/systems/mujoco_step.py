@@ -9,16 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.formulation import Convex, Formulation
 from pliant.inputs import Array
 from pliant.solution import Status
-from pliant.solvers.driver import is_sane, takes_quick
-from pliant.solvers.formulation import ROUGH, Formulation
-from pliant.solvers.quick import QUICK
 from pliant.systems.mujoco_answer import OTHERWISE
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_assembled import Assembled
@@ -39,7 +37,7 @@ from pliant.systems.mujoco_roll import Course, roll_at, step_once
 from pliant.systems.mujoco_rows import mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
-from pliant.systems.mujoco_solve import DEFAULT, NO_START, Answer, Step, solve_flat
+from pliant.systems.mujoco_solve import NO_START, Answer, Step, by_engine
 from pliant.systems.mujoco_sound import check_finite
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
@@ -47,8 +45,6 @@ from pliant.systems.mujoco_support import check, say_ignored
 from pliant.systems.mujoco_swing import Swing
 from pliant.systems.mujoco_twin import Twin
 from pliant.systems.mujoco_write import write_rows, write_smooth
-
-JAMMED: Final = 3  # rough answers on the way, one that is kept counting again, after which no more is looked for
 
 
 def check_belongs(model: Any, data: Any) -> None:
@@ -155,18 +151,15 @@ class Stepper:
             *passive.servos, *self._swing.arrays,
         )  # fmt: skip
 
-    def forward(
-        self, model: Any, data: Any, solver: Formulation, *, control: bool = True, begun: bool = False
-    ) -> Answer:
-        """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces. begun: the
-        compiled call has just been here, and may have solved the rows that the step begins with."""
+    def forward(self, model: Any, data: Any, solver: Formulation, *, control: bool = True) -> Answer:
+        """Forces and accelerations at the present state; what mujoco.mj_forward does, with our forces."""
         times, timer = stats(data).times, data.timer[mujoco().mjtTimer.mjTIMER_POS_COLLISION]
         laps, collided = [perf_counter()], timer.duration
         open_ = self.evaluate(model, data, control=control)
         laps.append(perf_counter())
         step = self.assemble(model, data, open_)
         laps.append(perf_counter())
-        answer, step = self.solve(model, data, solver, step, self._begun(data, step) if begun else None)
+        answer, step = self.solve(model, data, solver, step)
         laps.append(perf_counter())
         self._last = None if self._layers else (self._marks(data, step), answer.force)
         self.write(model, data, step, answer)
@@ -184,13 +177,13 @@ class Stepper:
         not known to be one, `refresh` may help; UNUSUAL: it is none. Nothing has changed then but what follows from the
         state."""
         site = self._sites.get(data)
-        if site is None or not (solver is DEFAULT or takes_quick(solver)):
+        if site is None or not by_engine(solver):
             return OTHERWISE
-        goal = QUICK * solver.tolerance
+        options = isinstance(solver, Convex), float(solver.tolerance), solver.max_iterations
         if course is None:
-            found: int = step_once(site.place, not advance, solver.lift, goal)
+            found: int = step_once(site.place, not advance, *options)
         else:
-            found = roll_at(site.table, course.numbers, course.kept, solver.lift, goal)
+            found = roll_at(site.table, course.numbers, course.kept, *options)
         if found == OTHERWISE:
             _make_room(site, data)
         return found
@@ -272,44 +265,21 @@ class Stepper:
         swings = self._swing.follow(data, h, Mass(data.M, *self._pattern, self._still), push, shift)
         return (push, shift) if turns or swings else (None, None)
 
-    def _begun(self, data: Any, step: Assembled) -> Answer | None:
-        site, rows = self._sites.get(data), len(step.rows.efc.type)
-        found = None if site is None else site.found(rows, len(step.smooth.extra.table))
-        if found is None:
-            return None
-        velocity, force, (residual, iterations, factorizations, solved) = found
-        if solved < 0.0 and not (iterations > 0.0 and is_sane(force) and is_sane(velocity)):
-            return None
-        status = Status.SOLVED if solved > 0.0 else Status.ITERATION_LIMIT
-        return Answer(velocity, force, status, residual, int(iterations), int(factorizations))
-
-    def solve(
-        self, model: Any, data: Any, solver: Formulation, step: Assembled, known: Answer | None = None
-    ) -> tuple[Answer, Assembled]:
-        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved. known:
-        what the compiled call has come to, if it was there.
-
-        All that the solvers have is for the last of these: on the way an answer that is nearly right will do.
-        """
-        failed = 0
+    def solve(self, model: Any, data: Any, solver: Formulation, step: Assembled) -> tuple[Answer, Assembled]:
+        """Solve; look again for what the step itself brings within reach. Returns the step as it was solved."""
         for again in range(LOOKS + 1):
             guess = data.qvel + model.opt.timestep * data.qacc_warmstart
-            answer = (known if again == 0 else None) or step.step.solve(solver, guess, self._start(data, step))
-            failed += answer.residual > ROUGH
+            answer = step.step.solve(solver, guess, self._start(data, step))
+            if answer.status is Status.NON_FINITE:
+                return answer, step
             if centre(self._reach, model, data, answer):
                 step = self._make_again(model, data, step)
                 answer = step.step.solve(solver, data.qvel)
-                failed += answer.residual > ROUGH
             if step.open.any():
                 answer, step = follow_open(self._reach, data, solver, step, answer)
-                failed += answer.residual > ROUGH
-            if again == LOOKS or failed >= JAMMED or not self._reach.outrun(data, answer.velocity):
+            if again == LOOKS or not self._reach.outrun(data, answer.velocity):
                 break
             step = self._look_again(model, data, step, answer.velocity)
-        if not answer.status.solved:
-            # where the search has ended before, another start may lead further than its end
-            start = answer.force if step.followed else NO_START
-            answer = solve_flat(step.flat, solver, answer.velocity, start, search=failed < JAMMED)
         if not self.laws.bounces:
             return answer, step
         turning = step.push

@@ -12,9 +12,10 @@ the faces of a box, that of the end of a cylinder, or of the box around a mesh. 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from pliant._compile import kernel
-from pliant.hertz import hertz_stiffness, punch_stiffness
+from pliant.hertz import elliptic_integrals, flattening, hertz_stiffness, punch_stiffness
 from pliant.inputs import Array
 from pliant.systems.mujoco_kinds import DAMPING, DISSIPATION, EXPONENT, STIFFNESS
 
@@ -26,6 +27,9 @@ COLUMNS = 7
 TIP = 1e-6  # of the radius, within which the end of a capsule is a cap
 RIM = 0.05  # sine of the angle to its axis, up to which the normal is one of the side of a cylinder
 HERTZ = 1.5
+
+for law in (elliptic_integrals, flattening, hertz_stiffness, punch_stiffness):
+    register_jitable(law)  # kernels may call it
 
 
 class Surfaces(NamedTuple):
