@@ -13,13 +13,14 @@ import mujoco
 import numba
 import pytest
 
-from pliant import doctor
+from pliant import _engine, doctor
 from pliant._cache import cache_folder
 from pliant.checkup import Check, guarded
 from pliant.cli import main
-from pliant.systems import mujoco_door, mujoco_layout
+from pliant.systems import mujoco_doctor, mujoco_door, mujoco_layout
 
-NAMES = ["python", "pliant", *doctor.REQUIRED, *doctor.OPTIONAL, "threads", *doctor.AT_WORK]
+BUILT = _engine.build_info()
+NAMES = ["python", "pliant", "engine", *doctor.REQUIRED, *doctor.OPTIONAL, "threads", *doctor.AT_WORK]
 
 
 @pytest.fixture
@@ -50,13 +51,18 @@ def test_a_good_installation_is_well(capsys):
     *lines, blank, end = capsys.readouterr().out.splitlines()
     assert (blank, end) == ("", "all well")
     assert [line[:15].strip() for line in lines] == NAMES and all(line[15:17].strip() for line in lines)
-    assert "one compiled call" in lines[-1] and "residual" in lines[-1] and "set: none" in lines[-2]
+    assert "one compiled call" in lines[-1] and "residual" in lines[-1] and "residual" in lines[-2]
 
 
 def test_json_says_the_same(capsys):
     status, checks = examined(capsys)
     assert status == 0 and list(checks) == NAMES and not wrong(checks)
-    assert checks["mujoco"].text == mujoco.__version__ and not any(check.remedy for check in checks.values())
+    assert not any(check.remedy for check in checks.values())
+    built = _engine.build_info()
+    assert checks["mujoco"].text == f"{mujoco.__version__}, built with {built['mujoco']}"
+    for part in ("compiler", "build_type", "instruction_set"):
+        assert built[part] and built[part] in checks["engine"].text
+    assert checks["library"].text.endswith("set: none")
 
 
 @pytest.mark.usefixtures("_fresh")
@@ -96,7 +102,31 @@ def test_a_mujoco_that_is_not_known(monkeypatch, capsys):
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "mujoco        ! MuJoCo 9.1.0 is not known" in said
-    assert said.endswith('what is wrong:\n1. mujoco: pip install "mujoco>=3.17,<5"\n')
+    assert said.endswith('what is wrong:\n1. mujoco: pip install "mujoco~=4.0"\n')
+
+
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("here", ["4.7.0", "4.7.0rc1"])
+def test_a_mujoco_of_another_minor_version_than_that_of_the_build(here, monkeypatch, capsys):
+    monkeypatch.setattr(mujoco, "__version__", here)
+    monkeypatch.setattr(_engine, "build_info", lambda: {**BUILT, "mujoco": "4.1.3"})
+    status, checks = examined(capsys)
+    assert status == 1 and wrong(checks) == MUJOCO
+    assert checks["mujoco"].text == f"{here}, built with 4.1.3"
+    assert checks["mujoco"].remedy.startswith('pip install "mujoco==4.1.*", or build pliant anew')
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_a_mujoco_of_another_patch_than_that_of_the_build(monkeypatch):
+    monkeypatch.setattr(mujoco, "__version__", "4.1.0")
+    monkeypatch.setattr(_engine, "build_info", lambda: {**BUILT, "mujoco": "4.1.3"})
+    assert mujoco_doctor.version() == Check("mujoco", True, "4.1.0, built with 4.1.3")
+
+
+def test_an_engine_with_sanitizers_says_so(monkeypatch):
+    info = {"compiler": "Clang 19", "build_type": "Debug", "instruction_set": "arm64", "sanitizers": "address"}
+    monkeypatch.setattr(_engine, "build_info", lambda: info)
+    assert doctor.engine() == Check("engine", True, "Clang 19, Debug, arm64, sanitizers address")
 
 
 def test_a_package_that_does_not_load(monkeypatch, capsys):

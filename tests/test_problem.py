@@ -1,11 +1,13 @@
 """StepProblem: what it keeps, what it refuses, how it prints."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 
+import pliant
 from pliant.constraints import Bilateral, Unilateral
 from pliant.errors import InputError
 from pliant.flat import same
@@ -139,3 +141,64 @@ def test_a_problem_is_a_value():
 )
 def test_repr_is_short(problem, printed):
     assert repr(problem) == printed
+
+
+SPRING = np.array([[2.0, -2.0], [-2.0, 2.0]])  # between two velocities, singular
+
+
+def stiffened(stiffness: Any, mass: Any = (1.0, 3.0), constraints: Any = ()) -> StepProblem:
+    return StepProblem(mass, [0.5, -0.25], [1.0, 0.0], 0.1, constraints, stiffness=stiffness)
+
+
+@pytest.mark.parametrize("mass", [np.array([1.0, 3.0]), np.diag([1.0, 3.0]), sparse.diags_array([1.0, 3.0]).tocsr()])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.coo_matrix])
+def test_a_stiffness_joins_mass_and_force(mass, form):
+    """M v1 + h^2 K v1 = M v0 + h f."""
+    problem = stiffened(form(SPRING), mass)
+    M = np.diag([1.0, 3.0])
+    expected = np.linalg.solve(M + 0.01 * SPRING, M @ problem.velocity + 0.1 * problem.force)
+    np.testing.assert_allclose(pliant.solve(problem).velocity, expected, rtol=1e-14)
+    flat = problem.flat()
+    np.testing.assert_allclose(flat.force, problem.force - 0.1 * SPRING @ problem.velocity, rtol=1e-15)
+    assert problem.force.tolist() == [1.0, 0.0] and "geometric stiffness=-2..2" in repr(problem)
+
+
+@pytest.mark.parametrize("mass", [np.array([1.0, 3.0]), np.diag([1.0, 3.0]), sparse.diags_array([1.0, 3.0]).tocsr()])
+def test_a_diagonal_stiffness(mass):
+    problem = stiffened([5.0, 0.0], mass)
+    row = pliant.Bilateral([[1.0, 0.0]], [0.0], pliant.Law(0.0))
+    np.testing.assert_allclose(problem.flat().mass_val, [1.05, 3.0], rtol=1e-15)
+    shifted = stiffened([5.0, 0.0], mass, [row]).shifted([0.0], np.array([2.0, 0.0]))
+    np.testing.assert_allclose(shifted.flat().force, [1.0 + 2.0 - 0.1 * 5.0 * 0.5, 0.0], rtol=1e-15)
+
+
+def test_no_stiffness_is_none():
+    assert stiffened(None).stiffness is None
+    zero = stiffened(np.zeros((2, 2)))
+    np.testing.assert_array_equal(pliant.solve(zero).velocity, pliant.solve(stiffened(None)).velocity)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "says"),
+    [
+        (np.ones(3), r"must have shape \(2, 2\), dense or sparse, or \(2,\) for a diagonal, like the mass"),
+        (np.ones((3, 3)), r"must have shape \(2, 2\)"),
+        ([1.0, -1.0], "must be positive semidefinite, but its diagonal is -1.0 at 1; pass its positive part"),
+        ([[1.0, 2.0], [2.0, 1.0]], "must be positive semidefinite, but it has a negative eigenvalue"),
+        ([[0.0, 2.0], [2.0, 1.0]], "an entry stands beside a 0 on its diagonal"),
+        ([[1.0, 0.5], [0.0, 1.0]], r"must be symmetric, got 0.5 at \(0, 1\)"),
+        (sparse.csr_array([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue"),
+        ([np.nan, 1.0], "must be finite, got nan at index 0"),
+        ("stiff", "must be real numbers"),
+    ],
+)
+def test_bad_stiffness_is_refused(stiffness, says):
+    with pytest.raises(InputError, match=f"StepProblem: stiffness .*{says}"):
+        stiffened(stiffness)
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_stiffness_of_low_rank_is_semidefinite(n):
+    thin = np.random.default_rng(n).normal(size=(n, 2))
+    problem = StepProblem(np.ones(n), np.zeros(n), np.zeros(n), 0.1, stiffness=thin @ thin.T)
+    assert problem.stiffness.shape == (n, n)

@@ -113,3 +113,17 @@ def test_sound_files_with_unsound_content_are_refused(tmp_path, case):
     rewritten(path, **unsound(problem.flat())[case][1])
     with pytest.raises(FileError, match=r"step\.pliant"):
         StepProblem.load(path)
+
+
+@pytest.mark.parametrize("mass", ["dense", "sparse", "diagonal"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.diagonal])
+def test_a_stiffness_comes_back(tmp_path, mass, form):
+    plain = mixed(3, mass=mass)
+    K = form(np.diag(np.arange(plain.nv, dtype=float)))
+    problem = StepProblem(plain.mass, plain.velocity, plain.force, plain.step, plain.constraints, stiffness=K)
+    problem.save(tmp_path / "step.pliant")
+    loaded = StepProblem.load(tmp_path / "step.pliant")
+    assert same(loaded.flat(), problem.flat()) and type(loaded.stiffness) is type(problem.stiffness)
+    assert type(loaded.mass) is type(problem.mass) and loaded.mass.shape == problem.mass.shape
+    np.testing.assert_array_equal(loaded.force, problem.force)
+    assert repr(loaded) == repr(problem)

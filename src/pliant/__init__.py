@@ -6,24 +6,35 @@ Every public name is here and loads its module on first use, so `import pliant` 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pliant._version import __version__
 
+try:
+    import_module("pliant._engine")
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"pliant._engine, the compiled part of pliant, is not built for this Python ({sys.executable}): "
+        "in a clone, run `pip install .`; from an index, `pip install --force-reinstall pliant`",
+        name="pliant._engine",
+    ) from error
+
 if TYPE_CHECKING:
     from pliant.constraints import Bilateral, Clipped, Contact, Unilateral
     from pliant.drawing import Drawing, Shape
     from pliant.errors import FileError, InputError, PliantError, SolveError
+    from pliant.formulation import Convex, Coulomb
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
+    from pliant.printed import Printed
     from pliant.problem import StepProblem
     from pliant.rendering import render
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
-    from pliant.solvers import Convex, Coulomb, Printed
-    from pliant.solvers.driver import solve
+    from pliant.solve import solve
     from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
@@ -45,8 +56,8 @@ _HOME = {
     "Clipped": "constraints",
     "Contact": "constraints",
     "ContactState": "solution",
-    "Convex": "solvers",
-    "Coulomb": "solvers",
+    "Convex": "formulation",
+    "Coulomb": "formulation",
     "DEFAULT_MATERIAL": "materials",
     "Drawing": "drawing",
     "FileError": "errors",
@@ -56,7 +67,7 @@ _HOME = {
     "Material": "materials",
     "MujocoSystem": "systems.mujoco_system",
     "PliantError": "errors",
-    "Printed": "solvers",
+    "Printed": "printed",
     "Shape": "drawing",
     "Solution": "solution",
     "SolveError": "errors",
@@ -80,13 +91,13 @@ _HOME = {
     "render": "rendering",
     "rollout": "systems.mujoco_rollout",
     "simulate": "simulate",
-    "solve": "solvers.driver",
+    "solve": "solve",
     "stats": "systems.mujoco_stats",
     "step": "step",
     "view": "viewer.door",
 }
 
-_MODULES = ("plot",)  # whose functions are called by its name, pliant.plot.convergence
+_MODULES = ("plot", "reference")  # whose functions are called by its name, pliant.plot.convergence
 
 __all__ = [
     "DEFAULT_MATERIAL",
@@ -139,13 +150,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        from importlib import import_module
-
         return import_module(f"pliant.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pliant' has no attribute '{name}'")
-    from importlib import import_module
-
     value = getattr(import_module(f"pliant.{_HOME[name]}"), name)
     globals()[name] = value  # found directly from now on
     return value

@@ -14,8 +14,8 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     doctor = commands.add_parser(
         "doctor",
         help="look whether this installation is well, and say what to do if not",
-        description="Print versions, where compiled code is kept, whether compiled steps know MuJoCo's memory, and how "
-        "a first solve and a first step go. The exit status is 1 if something is wrong.",
+        description="Print versions, how the engine was built, whether MuJoCo is the one that it was built with, where "
+        "compiled code is kept, and how a first solve and a first step go. The exit status is 1 if something is wrong.",
     )
     doctor.add_argument("--json", action="store_true", help="the same as JSON")
 

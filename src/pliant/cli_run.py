@@ -97,6 +97,7 @@ def _free_name(stem: str) -> Path:
 
 
 def _solver(name: str) -> Any:
-    from pliant.solvers import Convex, Coulomb, Printed
+    from pliant.formulation import Convex, Coulomb
+    from pliant.printed import Printed
 
     return {"coulomb": Coulomb, "convex": Convex, "printed": Printed}[name]()

@@ -84,9 +84,9 @@ def _export(given: argparse.Namespace) -> int:
 
 
 def _source(given: argparse.Namespace) -> Any:
+    from pliant.formulation import Convex, Coulomb
     from pliant.materials_file import read_materials
     from pliant.run_shown import run_to_show
-    from pliant.solvers import Convex, Coulomb
     from pliant.systems.mujoco_door import mujoco
     from pliant.systems.mujoco_load import read_model
     from pliant.systems.mujoco_start import start_at

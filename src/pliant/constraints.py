@@ -7,11 +7,13 @@ A constraint is an immutable value. Its rows have a deformation `phi0` at the st
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from pliant.constraint_checks import check_bounds, check_law, check_tangents, contact_shape, label_of
+from pliant.flat import BILATERAL, CLIPPED, NORMAL, UNILATERAL
 from pliant.inputs import (
     Array,
     Ints,
@@ -28,7 +30,7 @@ from pliant.inputs import (
 from pliant.laws import Law, spread
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Constraint:
     """What every kind has; not built directly.
 
@@ -46,6 +48,7 @@ class Constraint:
     name: str
     curvature: Array | None
     ids: Ints
+    kind: ClassVar[int]  # of its first rows in the flat record
 
     @property
     def count(self) -> int:
@@ -75,7 +78,7 @@ class Constraint:
     def with_rate_offset(self, rate_offset: Array) -> Self:
         """A copy with other offsets of the rate, shaped as its own."""
         changed = copy(self)
-        _set(changed, rate_offset=rate_offset)
+        changed.__dict__.update(rate_offset=rate_offset)
         return changed
 
     def __repr__(self) -> str:
@@ -86,7 +89,7 @@ class Constraint:
         return f"n={self.count}, nv={self.nv}, {self.law!r}"
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ScalarConstraint(Constraint):
     """Rows that each carry one force, independent of the others; not built directly.
 
@@ -112,8 +115,7 @@ class ScalarConstraint(Constraint):
         G = matrix(f"{label}: jacobian", jacobian, 2, "(n, nv)")
         n = G.shape[0]
         check_law(f"{label}: law", law, n, allows_power=self.allows_power)
-        _set(
-            self,
+        self.__dict__.update(
             jacobian=G,
             value=vector(f"{label}: value", value, n, f"one per row of the jacobian ({n},)"),
             law=law,
@@ -130,7 +132,7 @@ class Bilateral(ScalarConstraint):
     jacobian (n, nv), dense or sparse; value (n,) phi0 [m]; law linear; rate_offset e [m/s], scalar or (n,).
     """
 
-    __slots__ = ()
+    kind: ClassVar[int] = BILATERAL
 
 
 class Unilateral(ScalarConstraint):
@@ -140,11 +142,11 @@ class Unilateral(ScalarConstraint):
     rate_offset e [m/s], scalar or (n,).
     """
 
-    __slots__ = ()
+    kind: ClassVar[int] = UNILATERAL
     allows_power: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Clipped(ScalarConstraint):
     """`lambda = clip(-K phi0 - S phidot1, lower, upper)`: motors with limits, servos, dry joint friction.
 
@@ -154,6 +156,7 @@ class Clipped(ScalarConstraint):
 
     lower: Array
     upper: Array
+    kind: ClassVar[int] = CLIPPED
 
     def __init__(
         self,
@@ -168,20 +171,20 @@ class Clipped(ScalarConstraint):
         curvature: Any = None,
         ids: Any = None,
     ) -> None:
-        # Named, not super(): a dataclass with slots is a copy of the class that super() would look for.
-        ScalarConstraint.__init__(
-            self, jacobian, value, law, rate_offset=rate_offset, name=name, curvature=curvature, ids=ids
-        )
-        low = over_rows(f"{self.label}: lower", lower, self.count, infinite=True)
-        high = over_rows(f"{self.label}: upper", upper, self.count, infinite=True)
-        check_bounds(self.label, low, high)
-        _set(self, lower=low, upper=high)
+        super().__init__(jacobian, value, law, rate_offset=rate_offset, name=name, curvature=curvature, ids=ids)
+        n = len(self.ids)
+        low = over_rows(f"{self.label}: lower", lower, n, infinite=True)
+        high = over_rows(f"{self.label}: upper", upper, n, infinite=True)
+        ordered = type(lower) is float and type(upper) is float and -math.inf <= lower <= upper <= math.inf
+        if not ordered or lower == math.inf or upper == -math.inf:
+            check_bounds(self.label, low, high)
+        self.__dict__.update(lower=low, upper=high)
 
     def _summary(self) -> str:
         return f"{Constraint._summary(self)}, lower={spread(self.lower)}, upper={spread(self.upper)}"
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Contact(Constraint):
     """n contacts with Coulomb friction, each of d rows: the normal, then d-1 tangents.
 
@@ -206,6 +209,7 @@ class Contact(Constraint):
     friction: Array
     tangent_law: Law | None
     stretch: Array
+    kind: ClassVar[int] = NORMAL
 
     def __init__(
         self,
@@ -225,12 +229,13 @@ class Contact(Constraint):
         G = matrix(f"{label}: jacobian", jacobian, 3, "(n, d, nv), or sparse (n d, nv)")
         n, d = contact_shape(label, G, gap, friction, stretch)
         mu = over_tangents(f"{label}: friction", friction, n, d - 1)
-        check_at_least(f"{label}: friction", mu, 0.0)
+        if type(friction) is not float or friction < 0.0:
+            check_at_least(f"{label}: friction", mu, 0.0)
         check_law(f"{label}: law", law, n, allows_power=True)
         phi_t = over_tangents(f"{label}: stretch", stretch, n, d - 1)
-        check_tangents(label, tangent_law, phi_t)
-        _set(
-            self,
+        if tangent_law is not None or type(stretch) is not float or stretch != 0.0:
+            check_tangents(label, tangent_law, phi_t)
+        self.__dict__.update(
             jacobian=G,
             gap=vector(f"{label}: gap", gap, n, f"one per contact of the jacobian ({n},)"),
             law=law,
@@ -252,9 +257,3 @@ class Contact(Constraint):
         tangent = "" if self.tangent_law is None else f", tangent_law={self.tangent_law!r}"
         size = f"n={self.count}, d={self.dimension}, nv={self.nv}"
         return f"{size}, {self.law!r}, friction={spread(self.friction)}{tangent}"
-
-
-def _set(constraint: Constraint, **fields: Any) -> None:
-    """Fill the fields of a frozen value while it is being built."""
-    for field, value in fields.items():
-        object.__setattr__(constraint, field, value)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.constraints import Contact, Unilateral
+from pliant.formulation import Convex, Coulomb, Formulation
 from pliant.inputs import Array
 from pliant.laws import Law
+from pliant.printed import Printed
 from pliant.problem import StepProblem
 from pliant.solution import ContactState, Solution
-from pliant.solvers import Convex, Coulomb, Printed
-from pliant.solvers.driver import solve
-from pliant.solvers.formulation import Formulation
+from pliant.solve import solve
 
 STEP = 0.01  # h [s]
 SOLVERS: tuple[Formulation, ...] = (Coulomb(), Convex())

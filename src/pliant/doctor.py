@@ -12,13 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from pliant import _engine
 from pliant._version import __version__
 from pliant.checkup import Check, guarded, timed
 from pliant.errors import PliantError
 
 REQUIRED: Final = ("numpy", "scipy", "llvmlite", "numba", "clarabel", "tqdm", "yaml")
 CORE: Final = REQUIRED[:4]  # of these: without one there is nothing else to look at
-AT_WORK: Final = ("mujoco", "compiled code", "cache", "drawing", "solve", "layout", "library", "step")
+NUMBA: Final = ("compiled code", "cache", "layout", "library")
+AT_WORK: Final = ("mujoco", "drawing", *NUMBA, "solve", "step")
 PROJECTS: Final = {"yaml": "pyyaml"}  # what pip calls it
 # package: what it is needed for, and what installs it
 OPTIONAL: Final = {
@@ -38,6 +40,7 @@ def examine() -> Iterator[Check]:
     """All checks, one after the other."""
     yield Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     yield Check("pliant", True, f"{__version__} in {Path(__file__).parent}")
+    yield engine()
     missing = []
     for name in REQUIRED:
         check = guarded(name, partial(required, name), f"pip install --force-reinstall {PROJECTS.get(name, name)}")
@@ -56,12 +59,27 @@ def _at_work() -> Iterator[Check]:
     from pliant.systems import mujoco_doctor as models
 
     yield models.version()
+    yield guarded("drawing", drawing, models.REINSTALL)
+    yield from _numba()
+    yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
+    yield guarded("step", models.STEP, "pip install --force-reinstall mujoco pliant")
+
+
+def _numba() -> Iterator[Check]:
+    """What is compiled on first use, in place of the engine."""
+    from pliant.systems import mujoco_doctor as models
+
     yield guarded("compiled code", compiled_code, "pip install --force-reinstall numba llvmlite")
     yield guarded("cache", cache, "set PLIANT_CACHE_DIR to a folder that can be read and written")
-    yield guarded("drawing", drawing, "pip install --force-reinstall mujoco")
-    yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
-    for name, look in models.CHECKS.items():
+    for name, look in models.NUMBA_CHECKS.items():
         yield guarded(name, look, "pip install --force-reinstall mujoco pliant")
+
+
+def engine() -> Check:
+    """How the compiled part was built."""
+    info = _engine.build_info()
+    sanitizers = f", sanitizers {info['sanitizers']}" if info["sanitizers"] else ""
+    return Check("engine", True, f"{info['compiler']}, {info['build_type']}, {info['instruction_set']}{sanitizers}")
 
 
 def required(name: str) -> Check:
@@ -135,7 +153,7 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 def first_solve() -> Check:
     from pliant.demo import beam
-    from pliant.solvers.driver import solve
+    from pliant.solve import solve
 
     solution, how = timed(lambda: solve(beam(), throw=False))
     text = f"residual {solution.residual:.1e}, {how}"

@@ -10,22 +10,18 @@ Printed(compensate_drift=True) adds the terms of `paper` by itself: then it alon
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import scipy.sparse as sparse
 
 from pliant.constraints import Contact
 from pliant.errors import InputError
 from pliant.evaluate import check_values, knows_values, reached, values_at
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, WarmStart
-from pliant.solvers.driver import solve
-from pliant.solvers.formulation import Formulation
-from pliant.solvers.linearize import linearize
-from pliant.solvers.printed import Printed
+from pliant.solve import solve
 
 if TYPE_CHECKING:
     from pliant.systems import System
@@ -98,7 +94,7 @@ def _tangent(start: Start) -> Taken:
 
 
 def _paper(start: Start) -> Taken:
-    if isinstance(start.solver, Printed) and start.solver.compensate_drift:
+    if start.solver is not None and start.solver is not _without_drift(start.solver):
         return _tangent(start)  # the solver has the terms
     problem, h = start.problem, start.problem.step
     parts = (np.zeros(c.rows) if c.curvature is None else np.ravel(c.curvature) for c in problem.constraints)
@@ -143,12 +139,14 @@ def _lookahead(start: Start) -> Taken:
 
 def _without_drift(solver: Formulation | None) -> Formulation | None:
     """Curvature beside a look ahead would count twice."""
-    return replace(solver, compensate_drift=False) if isinstance(solver, Printed) else solver
+    return solver if solver is None else solver.without_drift()
 
 
 def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
     """How v1 follows e, (v, e, its change) -> v: on one factorization, else by solving again."""
     problem = start.problem
+    from pliant.solvers.linearize import linearize
+
     if start.solver is not None and not start.solver.linearizes:
         return lambda v, e, change: start.solve(problem.shifted(e), first).velocity
     derivative = linearize(problem, first)
@@ -178,13 +176,16 @@ def _on_normals(constraint: Any, entries: Array) -> Array:
 
 def jacobian(problem: StepProblem) -> Any:
     """G of all rows, (rows, nv), sparse."""
+    from scipy.sparse import csr_array
+
     flat = problem.flat()
-    return sparse.csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=(problem.rows, problem.nv))
+    return csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=(problem.rows, problem.nv))
 
 
 def dense_mass(problem: StepProblem) -> Array:
-    """M, (nv, nv)."""
-    mass = problem.mass
-    if sparse.issparse(mass):
-        return np.asarray(mass.toarray())
-    return np.diag(mass) if mass.ndim == 1 else mass
+    """M, (nv, nv), with what a stiffness adds."""
+    from scipy.sparse import csr_array
+
+    flat = problem.flat()
+    mass = csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(problem.nv, problem.nv))
+    return np.asarray(mass.toarray())

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant._engine import finite_reals
 from pliant.constraints import Contact
 from pliant.errors import InputError
-from pliant.inputs import DOUBLE, Array, are_finite, floats
+from pliant.inputs import Array, floats
 from pliant.problem import StepProblem
 
 if TYPE_CHECKING:
@@ -62,41 +63,34 @@ def knows_values(system: Any) -> bool:
     return callable(getattr(system, "values", None))
 
 
-class _Called:
-    """What goes wrong inside a function of the system says which, and when. A class, not a generator, and the words
-    only when they are needed: it is entered twice in every step."""
-
-    __slots__ = ("_name", "_time")
-
-    def __init__(self, name: str, time: float) -> None:
-        self._name, self._time = name, time
-
-    def __str__(self) -> str:
-        return f"system.{self._name} at t = {self._time:.9g} s"
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, InputError):
-            raise InputError(f"{self}: {error}") from error
-        if isinstance(error, Exception):
-            error.add_note(f"raised in {self}")
+def _called(name: str, time: float) -> str:
+    """Which function of the system, and when: for messages, made only when they are needed."""
+    return f"system.{name} at t = {time:.9g} s"
 
 
 def problem_at(system: System, time: float, q: Array, v: Array, step: float) -> StepProblem:
     """system.problem, for this state and step."""
-    where = _Called("problem", time)
-    with where:
+    try:
         problem = system.problem(time, q.copy(), v.copy(), step)
+    except Exception as error:
+        _explain(error, _called("problem", time))
+        raise
     if not isinstance(problem, StepProblem):
+        where = _called("problem", time)
         raise InputError(f"{where} must return a pliant.StepProblem, got {type(problem).__name__}")
     if problem.step != step or not _same(problem.velocity, v):
         raise InputError(
-            f"{where} must be built with the velocity and the step that it was given: "
+            f"{_called('problem', time)} must be built with the velocity and the step that it was given: "
             f"{_difference(v, problem.velocity, step, problem.step)}"
         )
     return problem
+
+
+def _explain(error: Exception, where: str) -> None:
+    """What goes wrong inside a function of the system says which, and when."""
+    if isinstance(error, InputError):
+        raise InputError(f"{where}: {error}") from error
+    error.add_note(f"raised in {where}")
 
 
 def _same(a: Array, b: Array) -> bool:
@@ -115,11 +109,15 @@ def _difference(v: Array, theirs: Array, step: float, their_step: float) -> str:
 
 def reached(system: System, time: float, q: Array, v: Array, step: float) -> Array:
     """system.advance, (nq,)."""
-    where = _Called("advance", time)
-    with where:
+    try:
         given = system.advance(q.copy(), v.copy(), step)
-    if type(given) is np.ndarray and given.dtype == DOUBLE and given.shape == q.shape and are_finite(given):
-        return given.copy()
+    except Exception as error:
+        _explain(error, _called("advance", time))
+        raise
+    found: Array | None = finite_reals(given)
+    if found is not None and found.shape == q.shape:
+        return found.copy()
+    where = _called("advance", time)
     q1 = _numbers(f"{where} must return {q.shape[0]} finite numbers like q", given)
     if q1.shape != q.shape or not np.all(np.isfinite(q1)):
         raise InputError(f"{where} must return {q.shape[0]} finite numbers like q, got {_shown(q1)}")
@@ -128,9 +126,12 @@ def reached(system: System, time: float, q: Array, v: Array, step: float) -> Arr
 
 def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[Array | None]:
     """system.values: phi(t, q) of every constraint, None where it is not known."""
-    where = _Called("values", time)
-    with where:
+    where = _called("values", time)
+    try:
         given = system.values(time, q.copy())
+    except Exception as error:
+        _explain(error, where)
+        raise
     if not isinstance(given, Sequence) or len(given) != len(problem.constraints):
         raise InputError(
             f"{where} must return a list with one entry per constraint of system.problem "

@@ -6,31 +6,31 @@ Every function takes first the `label` of the argument as the user wrote it: "Co
 from __future__ import annotations
 
 import math
+import sys
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from pliant._engine import finite_reals
 from pliant.errors import InputError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T", bound=NDArray[Any])
-DOUBLE = np.dtype(np.float64)
-MANY = 10_000  # numbers; of more a plain sum is as fast as a product, and needs no threads
 Matrix = Any  # a read-only dense Array, or a canonical scipy.sparse.csr_array (SciPy ships no types)
 
 
 def floats(label: str, data: Any, *, infinite: bool = False) -> Array:
     """A read-only, contiguous float64 copy of `data`, without NaN, finite unless `infinite`."""
-    if type(data) is np.ndarray and data.dtype == DOUBLE:  # what comes in every step
-        array = data.copy()
-        check_finite(label, array, infinite=infinite)
-        array.setflags(write=False)
-        return array
-    if sparse.issparse(data):
+    found: Array | None = finite_reals(data)
+    return _examined(label, data, infinite) if found is None else found
+
+
+def _examined(label: str, data: Any, infinite: bool) -> Array:
+    """The same for numbers that are not finite, and for what are none: a message."""
+    if is_sparse(data):
         raise InputError(f"{label} must be dense, got {type(data).__name__}; pass its toarray()")
     try:
         given = np.asarray(data)
@@ -44,23 +44,18 @@ def floats(label: str, data: Any, *, infinite: bool = False) -> Array:
     return array
 
 
+def is_sparse(data: Any) -> bool:
+    """Whether it is a matrix of scipy.sparse, without importing it: who has one has done so."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(data))
+
+
 def check_finite(label: str, array: Array, *, infinite: bool = False) -> None:
     """Raise at the first NaN (and at the first infinity unless `infinite`)."""
-    if not infinite and are_finite(array):
-        return
     bad = np.isnan(array) if infinite else ~np.isfinite(array)
     if bad.any():
         expected = "not NaN" if infinite else "finite"
         raise InputError(f"{label} must be {expected}, got {_first(array, bad)}; check how it was computed")
-
-
-def are_finite(array: Array) -> bool:
-    """Whether a finite sum, of squares or of the entries, proves every entry finite, at a fraction of the cost of
-    asking each; it may overflow, so False proves nothing."""
-    if array.size <= MANY:
-        return math.isfinite(np.vdot(array, array))  # it sets no floating-point warnings
-    with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(array.sum())
 
 
 def check_at_least(label: str, array: Array, bound: float) -> None:
@@ -73,26 +68,33 @@ def check_at_least(label: str, array: Array, bound: float) -> None:
 def vector(label: str, data: Any, n: int, meaning: str) -> Array:
     """Shape (n,), nothing else: `meaning` says what the n entries are."""
     array = floats(label, data)
-    check_shape(label, array, [(n,)], meaning)
+    if array.shape != (n,):
+        check_shape(label, array, [(n,)], meaning)
     return array
 
 
 def over_rows(label: str, data: Any, n: int, *, infinite: bool = False) -> Array:
     """Scalar or (n,) -> (n,)."""
-    if type(data) is float and math.isfinite(data):
+    if type(data) is float and (math.isfinite(data) or (infinite and data == data)):
         return _uniform(data, n)
     array = floats(label, data, infinite=infinite)
     check_over_rows(label, array, n)
     return array if array.shape == (n,) else frozen(np.broadcast_to(array, (n,)))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _uniform(number: float, n: int) -> Array:
     """(n,) of the same number, read-only for good: many constraints share it."""
     return frozen(np.full(n, number))[:]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
+def _uniform_tangents(number: float, n: int, tangents: int) -> Array:
+    """(n, tangents) likewise."""
+    return frozen(np.full((n, tangents), number))[:]
+
+
+@lru_cache(maxsize=64)
 def _numbers(n: int) -> Ints:
     """0..n-1, likewise."""
     return frozen(np.arange(n, dtype=np.int64))[:]
@@ -105,6 +107,8 @@ def check_over_rows(label: str, array: Array, n: int) -> None:
 
 def over_tangents(label: str, data: Any, n: int, tangents: int) -> Array:
     """Scalar, (n,) one per contact, or (n, d-1) -> (n, d-1)."""
+    if type(data) is float and math.isfinite(data):
+        return _uniform_tangents(data, n, tangents)
     array = floats(label, data)
     check_over_tangents(label, array, n, tangents)
     if array.ndim == 2:
@@ -120,6 +124,8 @@ def check_over_tangents(label: str, array: Array, n: int, tangents: int) -> None
 
 def over_contact_rows(label: str, data: Any, n: int, d: int) -> Array:
     """Scalar or (n,) on the normal with zeros on the tangents, or (n, d) -> (n, d)."""
+    if type(data) is float and data == 0.0:
+        return _uniform_tangents(0.0, n, d)
     array = floats(label, data)
     meaning = f"a scalar or one per contact ({n},) on the normal, or one per row ({n}, {d})"
     check_shape(label, array, [(), (1,), (n,), (n, d)], meaning)
@@ -160,7 +166,7 @@ def row_ids(label: str, data: Any, n: int) -> Ints:
 
 def matrix(label: str, data: Any, ndim: int, meaning: str) -> Matrix:
     """Dense of `ndim` axes, or sparse of two: a read-only Array or canonical csr_array."""
-    if sparse.issparse(data):
+    if type(data) is not np.ndarray and is_sparse(data):
         if data.ndim != 2:
             raise InputError(f"{label} must have two axes when it is sparse (rows stacked), got shape {data.shape}")
         return canonical(label, data)
@@ -175,7 +181,9 @@ def canonical(label: str, data: Any) -> Matrix:
     """A read-only csr_array copy: finite, sorted columns, no duplicates, no explicit zeros."""
     if data.dtype.kind not in "biuf":
         raise InputError(f"{label} must hold real numbers, got a sparse matrix of type {data.dtype}")
-    csr = sparse.csr_array(data, dtype=np.float64, copy=True)
+    from scipy.sparse import csr_array
+
+    csr = csr_array(data, dtype=np.float64, copy=True)
     csr.sum_duplicates()
     check_finite(f"{label} (its stored entries)", csr.data)
     csr.eliminate_zeros()

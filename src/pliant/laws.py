@@ -36,19 +36,16 @@ class Law:
     dissipation: float | Array
     _uniform: bool = field(init=False)
     _linear: bool = field(init=False)
-    _hash: int = field(init=False)
 
     def __init__(
         self, stiffness: Any = 0.0, damping: Any = 0.0, *, exponent: Any = 1.0, dissipation: Any = 0.0
     ) -> None:
-        object.__setattr__(self, "stiffness", _parameter("stiffness", stiffness, 0.0))
-        object.__setattr__(self, "damping", _parameter("damping", damping, 0.0))
-        object.__setattr__(self, "exponent", _parameter("exponent", exponent, 1.0))
-        object.__setattr__(self, "dissipation", _parameter("dissipation", dissipation, 0.0))
+        K, B = _parameter("stiffness", stiffness, 0.0), _parameter("damping", damping, 0.0)
+        p, alpha = _parameter("exponent", exponent, 1.0), _parameter("dissipation", dissipation, 0.0)
+        uniform = type(K) is float and type(B) is float and type(p) is float and type(alpha) is float
         # found once: laws are looked at in every step
-        object.__setattr__(self, "_uniform", all(type(part) is float for part in self._parts()))
-        object.__setattr__(self, "_linear", bool(np.all(self.exponent == 1.0) and not np.any(self.dissipation)))
-        object.__setattr__(self, "_hash", hash(tuple(np.asarray(part).tobytes() for part in self._parts())))
+        linear = p == 1.0 and alpha == 0.0 if uniform else bool(np.all(p == 1.0) and not np.any(alpha))
+        self.__dict__.update(stiffness=K, damping=B, exponent=p, dissipation=alpha, _uniform=uniform, _linear=linear)
 
     @property
     def is_linear(self) -> bool:
@@ -70,7 +67,7 @@ class Law:
         return all(np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(tuple(np.asarray(part).tobytes() for part in self._parts()))
 
     def __repr__(self) -> str:
         shown = [f"stiffness={spread(self.stiffness)}", f"damping={spread(self.damping)}"]

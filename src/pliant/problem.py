@@ -5,31 +5,34 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-import pliant.flat as flat_record
-from pliant.constraints import Constraint, Contact
+from pliant import _engine
+from pliant import flat as flat_record
+from pliant.constraints import Constraint
 from pliant.errors import FileError, InputError
-from pliant.flat import Flat
-from pliant.inertia import read_mass
+from pliant.flat import NORMAL, Flat
+from pliant.inertia import added, entries, read_mass, read_stiffness, times
 from pliant.inputs import Array, Matrix, floats, vector
 from pliant.laws import spread
-from pliant.lowering import lower
-from pliant.saving import load_step, save_step
+
+Layout = tuple[tuple[str, int, int], ...]  # name, count and dimension of every constraint
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class StepProblem:
-    """Find v1 and lambda with `M (v1 - v0) = h (f + G' lambda)` and `lambda_i = Law_i(G_i v1 + e_i)`.
+    """Find v1 and lambda with `M (v1 - v0) = h (f + G' lambda - h K v1)` and `lambda_i = Law_i(G_i v1 + e_i)`.
 
     mass         M, symmetric positive definite: (nv, nv) dense or sparse, or (nv,) a diagonal
     velocity     v0, (nv,)
     force        f, all forces but those of the constraints, (nv,)
     step         h [s], > 0
     constraints  Bilateral, Unilateral, Clipped, Contact, in any order and number
+    stiffness    K [N/m], symmetric positive semidefinite: (nv, nv) dense or sparse, or (nv,) a diagonal; None: 0.
+                 The stiffness of forces that turn with what they act on, taken at the end of the step
     """
 
     mass: Matrix
@@ -37,24 +40,30 @@ class StepProblem:
     force: Array
     step: float
     constraints: tuple[Constraint, ...]
-    _rows: int = field(repr=False)
-    _flat: list[Flat] = field(repr=False)  # empty, or the unpadded record once it was asked for
+    stiffness: Matrix | None
+    layout: Layout
 
     def __init__(
-        self, mass: Any, velocity: Any, force: Any, step: float, constraints: Iterable[Constraint] = ()
+        self,
+        mass: Any,
+        velocity: Any,
+        force: Any,
+        step: float,
+        constraints: Iterable[Constraint] = (),
+        *,
+        stiffness: Any = None,
     ) -> None:
         M = read_mass(mass)
-        nv = M.shape[0]
-        fields: dict[str, Any] = {
-            "mass": M,
-            "velocity": vector("StepProblem: velocity", velocity, nv, f"one per row of the mass ({nv},)"),
-            "force": vector("StepProblem: force", force, nv, f"one per row of the mass ({nv},)"),
-            "step": _read_step(step),
-            "constraints": _read_constraints(constraints, nv),
-            "_flat": [],
-        }
-        fields["_rows"] = sum(constraint.rows for constraint in fields["constraints"])
-        self.__dict__.update(fields)
+        nv = len(M) if M.ndim == 1 else M.shape[0]
+        self.__dict__.update(
+            mass=M,
+            velocity=vector("StepProblem: velocity", velocity, nv, f"one per row of the mass ({nv},)"),
+            force=vector("StepProblem: force", force, nv, f"one per row of the mass ({nv},)"),
+            step=_read_step(step),
+            constraints=(read := _read_constraints(constraints, nv)),
+            layout=tuple([(c.name, len(c.ids), c.dimension) for c in read]),
+            stiffness=None if stiffness is None else read_stiffness(stiffness, nv),
+        )
 
     @property
     def nv(self) -> int:
@@ -64,7 +73,21 @@ class StepProblem:
     @property
     def rows(self) -> int:
         """Number of constraint rows, those of contacts counted d times."""
-        return self._rows
+        return sum([n * d for _, n, d in self.layout])
+
+    @property
+    def record(self) -> _engine.Record:
+        """The arrays of the step as the engine has them, made when they are first asked for."""
+        known: _engine.Record | None = self.__dict__.get("_record")
+        if known is not None:
+            return known
+        mass, force, h = self.mass, self.force, self.step
+        if self.stiffness is not None:  # M + h^2 K and f - h K v0
+            mass = added(mass, h * h * self.stiffness)
+            force = force - h * times(self.stiffness, self.velocity)
+        record = _engine.lower(mass, self.velocity, force, h, self.constraints)
+        self.__dict__["_record"] = record
+        return record
 
     def flat(
         self,
@@ -79,61 +102,68 @@ class StepProblem:
 
         Without padding the record is made once and shared: do not write to its arrays.
         """
-        if not self._flat:
-            self._flat.append(lower(self.mass, self.velocity, self.force, self.step, self.constraints))
+        flat: Flat | None = self.__dict__.get("_flat")
+        if flat is None:
+            flat = self.__dict__["_flat"] = Flat(*self.record.arrays())
         if rows is velocities is blocks is entries is mass_entries is None:
-            return self._flat[0]
+            return flat
         return flat_record.pad(
-            self._flat[0],
-            rows=rows,
-            velocities=velocities,
-            blocks=blocks,
-            entries=entries,
-            mass_entries=mass_entries,
+            flat, rows=rows, velocities=velocities, blocks=blocks, entries=entries, mass_entries=mass_entries
         )
+
+    @classmethod
+    def from_flat(cls, record: Any) -> Self:
+        """The problem of a flat record, the inverse of `flat`: its `flat()` is the record, to the bit.
+
+        record: a `pliant.flat.Flat`, or a mapping with its fields. Without the fields constraint and ids, rows of one
+        kind that follow each other make up one constraint; without curvature there is none. Padding is left out.
+        """
+        from pliant.from_flat import arguments_of
+
+        return cls(*arguments_of(record))
 
     def shifted(self, offsets: Any, push: Any = 0.0) -> Self:
         """The same step with other rate offsets, (rows,) [m/s], and `push`, (nv,) [N], added to the force.
 
         Nothing is checked again: the rest is shared with this problem.
         """
-        flat = self.flat()
-        force = self.force + push
         changed = object.__new__(type(self))
+        offset = np.array(offsets, dtype=float)
         constraints = (
             constraint.with_rate_offset(part)
-            for constraint, part in zip(self.constraints, self.split(offsets), strict=True)
+            for constraint, part in zip(self.constraints, self.split(offset), strict=True)
         )
-        fields = {**self.__dict__, "force": force, "constraints": tuple(constraints)}
-        fields["_flat"] = [flat._replace(offset=np.array(offsets, dtype=float), force=force)]
-        changed.__dict__.update(fields)
+        changed.__dict__.update(self.__dict__, force=self.force + push, constraints=tuple(constraints))
+        changed.__dict__["_record"] = self.record.shifted(offset, np.zeros(self.nv) + push)
+        changed.__dict__.pop("_flat", None)
         return changed
 
     def split(self, values: Any) -> tuple[np.ndarray, ...]:
         """Values per flat row, (rows, ...) -> one array per constraint: (n, ...), for Contact (n, d, ...)."""
-        values = np.asarray(values)
+        values = np.array(values)
         if values.ndim == 0 or len(values) < self.rows:
             raise InputError(f"split: values must have {self.rows} rows (more if padded), got shape {values.shape}")
         parts, start = [], 0
-        for constraint in self.constraints:
-            end = start + constraint.rows
-            part = values[start:end].copy()
-            if isinstance(constraint, Contact):
-                part = part.reshape(constraint.count, constraint.dimension, *values.shape[1:])
-            parts.append(part)
-            start = end
+        for constraint, (_, n, d) in zip(self.constraints, self.layout, strict=True):
+            part = values[start : start + n * d]
+            parts.append(part.reshape(n, d, *values.shape[1:]) if constraint.kind == NORMAL else part)
+            start += n * d
         return tuple(parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a file that can be mailed and replayed; an existing file is replaced."""
-        save_step(path, self.mass, self.constraints, self.flat())
+        from pliant.saving import save_step
+
+        save_step(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The problem saved at `path`: the same constraints, the same flat record to the bit."""
-        parts, stored = load_step(path)
+        from pliant.saving import load_step
+
+        parts, stiffness, stored = load_step(path)
         try:
-            problem = cls(*parts)
+            problem = cls(*parts, stiffness=stiffness)
         except InputError as error:
             raise FileError(f"{os.fspath(path)}: the record does not make a step problem: {error}") from error
         if not flat_record.same(problem.flat(), stored):
@@ -150,10 +180,11 @@ class StepProblem:
         finite = stiffness[np.isfinite(stiffness)]
         laws = f", stiffness={spread(finite)}" if finite.size else ""
         rows = f"rows={self.rows} ({kinds})" if kinds else "rows=0"
-        return f"StepProblem(nv={self.nv}, {rows}, step={self.step:g}{laws})"
+        turning = "" if self.stiffness is None else f", geometric stiffness={spread(entries(self.stiffness))}"
+        return f"StepProblem(nv={self.nv}, {rows}, step={self.step:g}{laws}{turning})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_flat": []}
+        return {name: part for name, part in self.__dict__.items() if not name.startswith("_")}
 
 
 def _read_step(step: Any) -> float:

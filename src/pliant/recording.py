@@ -12,7 +12,6 @@ import numpy as np
 from pliant.errors import FileError, InputError
 from pliant.inputs import Array
 from pliant.lock import Lock
-from pliant.problem import StepProblem
 from pliant.readout import COLUMNS
 from pliant.record import RUN, Record, Truncated, append, is_blank, read, rewrite
 from pliant.run_file import COMPLETE, STATS, UNFINISHED, Chunk, Layout, Path, chunk_record, run_record
@@ -22,7 +21,7 @@ from pliant.trajectory import Trajectory
 
 SAMPLES = 1000  # in a chunk at most
 SECONDS = 5.0  # after which a file gets what there is
-STATUSES = list(Status)
+SEVERITY = {status: float(i) for i, status in enumerate(Status)}
 FREE = (
     "duration",
     "versions",
@@ -167,22 +166,18 @@ class Recorder:
         self._written, self._stored = time.monotonic(), (held.state.steps, ended)
 
 
-def layout_of(problem: StepProblem) -> Layout:
-    """How the forces of a step are laid out."""
-    return tuple((c.name, c.count, c.dimension) for c in problem.constraints)
-
-
 def _counted(stats: Stats, solution: Outcome, gave_up: bool) -> Stats:
     """Statistics with one step more. Plain numbers: as arrays they would take longer than the step itself."""
     worst, residual, momentum, iterations, factorizations, given_up, unsolved = stats
+    status = solution.status
     return (
-        _worse(worst, float(STATUSES.index(solution.status))),
-        _worse(residual, float(solution.residual)),
-        _worse(momentum, float(solution.momentum_residual)),
+        _worse(worst, SEVERITY[status]),
+        _worse(residual, solution.residual),
+        _worse(momentum, solution.momentum_residual),
         iterations + solution.iterations,
         factorizations + solution.factorizations,
         given_up + gave_up,
-        unsolved + (not solution.status.solved),
+        unsolved + (not status.solved),
     )
 
 

@@ -14,11 +14,11 @@ from pliant.conditioning import Conditioning, Range, condition, whitened
 from pliant.constraints import Contact
 from pliant.energy import Energy, energy_of
 from pliant.errors import InputError
+from pliant.formulation import Convex, Coulomb, Formulation
+from pliant.printed import Printed
 from pliant.problem import StepProblem
 from pliant.solution import Solution
-from pliant.solvers import Convex, Coulomb, Printed
-from pliant.solvers.driver import solve
-from pliant.solvers.formulation import Formulation
+from pliant.solve import solve
 from pliant.solvers.islands import find_islands
 
 FORMULATIONS: Final = (Coulomb, Convex, Printed)

@@ -6,39 +6,51 @@ Reading believes nothing: a checksum proves that the bytes were meant, not that 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sparse
 
-from pliant.constraints import Bilateral, Clipped, Constraint, Contact, Unilateral
+from pliant.constraints import Constraint, Contact
 from pliant.errors import FileError, InputError
 from pliant.flat import INTEGER_FIELDS, Flat
-from pliant.inputs import Matrix
-from pliant.laws import Law
+from pliant.from_flat import Arguments, Layout, constraints_of, matrix_of, may_be_dense
+from pliant.inputs import Matrix, is_sparse
 from pliant.record import RUN, Record, read, read_one, write
 
+if TYPE_CHECKING:
+    from pliant.problem import StepProblem
+
 CONTENT = "step problem"
-DENSE = 1 << 22  # entries, and SPARSE of them for each that is stored: dense matrices beyond stay sparse
-SPARSE = 100
-SCALAR_KINDS: dict[str, Any] = {"Bilateral": Bilateral, "Unilateral": Unilateral}
+GIVEN = "given_"  # how arrays begin that are not those of the flat record: mass, force and stiffness as they were given
 Path = str | os.PathLike[str]
-Parts = tuple[Matrix, Any, Any, float, tuple[Constraint, ...]]  # the arguments of StepProblem
 
 
-def save_step(path: Path, mass: Matrix, constraints: Sequence[Constraint], flat: Flat) -> None:
+def save_step(path: Path, problem: StepProblem) -> None:
     """Write one step to a new file."""
     header = {
         "content": CONTENT,
-        "mass": _form(mass),
-        "constraints": [_layout(constraint) for constraint in constraints],
+        "mass": _form(problem.mass),
+        "constraints": [_layout(constraint) for constraint in problem.constraints],
     }
-    write(path, [Record(header, {name: np.asarray(array) for name, array in flat._asdict().items()})])
+    arrays = {name: np.asarray(array) for name, array in problem.flat()._asdict().items()}
+    if problem.stiffness is not None:
+        header["stiffness"] = _form(problem.stiffness)
+        arrays[f"{GIVEN}force"] = problem.force
+        arrays |= _compressed("mass", problem.mass) | _compressed("stiffness", problem.stiffness)
+    write(path, [Record(header, arrays)])
 
 
-def load_step(path: Path) -> tuple[Parts, Flat]:
-    """The arguments that built the problem, and the flat record it must lower to."""
+def _compressed(name: str, matrix: Matrix) -> dict[str, Any]:
+    """By its rows, as the arrays of a file."""
+    from scipy.sparse import csr_array, diags_array
+
+    csr = csr_array(diags_array(matrix) if matrix.ndim == 1 else matrix)
+    parts = {"ptr": csr.indptr.astype(np.int64), "idx": csr.indices.astype(np.int64), "val": csr.data}
+    return {f"{GIVEN}{name}_{part}": array for part, array in parts.items()}
+
+
+def load_step(path: Path) -> tuple[Arguments, Matrix | None, Flat]:
+    """The arguments that built the problem, its stiffness, and the flat record it must lower to."""
     content = next((record.header.get("content") for record in read(path)), None)
     if content == RUN:
         raise FileError(f"{os.fspath(path)}: expected a {CONTENT}, found a run; pliant.Trajectory.load reads it")
@@ -46,29 +58,39 @@ def load_step(path: Path) -> tuple[Parts, Flat]:
     if content != CONTENT:
         raise FileError(f"{os.fspath(path)}: expected a {CONTENT}, found {content!r}")
     try:
+        given = {name: array for name, array in record.arrays.items() if name.startswith(GIVEN)}
         flat = _flat(record)
-        nv = len(flat.velocity)
-        mass = _matrix(flat.mass_ptr, flat.mass_idx, flat.mass_val, nv)
-        form, layouts = record.header["mass"], record.header["constraints"]
-        dense = _may_be_dense(flat)
-        if form == "diagonal":
-            mass = mass.diagonal()
-        elif form != "sparse" and dense:
-            mass = mass.toarray()
-        constraints = _constraints(layouts, flat, dense)
+        dense, form = may_be_dense(flat), record.header.get("stiffness")
+        layouts = [_read_layout(layout) for layout in record.header["constraints"]]
+        constraints = constraints_of(layouts, flat, dense)
+        stiffness, force = None, flat.force
+        arrays = flat._asdict()
+        if form is not None:
+            arrays, force = {name.removeprefix(GIVEN): array for name, array in given.items()}, given[f"{GIVEN}force"]
+            stiffness = _matrix("stiffness", form, arrays, len(flat.velocity), dense)
+        mass = _matrix("mass", record.header["mass"], arrays, len(flat.velocity), dense)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{os.fspath(path)}: the record does not make a step problem: {error}") from error
-    return (mass, flat.velocity, flat.force, flat.step, constraints), flat
+    return (mass, flat.velocity, force, flat.step, constraints), stiffness, flat
 
 
-def _may_be_dense(flat: Flat) -> bool:
-    """Whether dense matrices are in proportion to the file: a small one must not claim the memory of the machine."""
-    size = (len(flat.velocity) + len(flat.kind)) * len(flat.velocity)
-    return size <= max(DENSE, SPARSE * (len(flat.mass_val) + len(flat.jac_val)))
+def _matrix(name: str, form: str, arrays: dict[str, Any], nv: int, dense: bool) -> Matrix:
+    """A square matrix in the form in which it was given, if it may be dense."""
+    ptr, idx, val = (arrays[f"{name}_{part}"] for part in ("ptr", "idx", "val"))
+    matrix = matrix_of(name, ptr, idx, val, nv, dense and form != "sparse")
+    if form == "diagonal":
+        return matrix if matrix.ndim == 1 else matrix.diagonal()
+    if matrix.ndim == 2:
+        return matrix
+    if form == "dense" and dense:
+        return np.diag(matrix)
+    from scipy.sparse import diags_array
+
+    return diags_array(matrix, format="csr")
 
 
 def _form(matrix: Matrix) -> str:
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         return "sparse"
     return "diagonal" if matrix.ndim == 1 else "dense"
 
@@ -86,77 +108,24 @@ def _layout(constraint: Constraint) -> dict[str, Any]:
     }
 
 
+def _read_layout(layout: Any) -> Layout:
+    return Layout(
+        layout["kind"],
+        layout["count"],
+        layout["dimension"],
+        layout["name"],
+        layout["jacobian"] == "dense",
+        layout["curvature"],
+        layout["tangent_law"],
+    )
+
+
 def _flat(record: Record) -> Flat:
     """The arrays by name, each of the type it must have."""
-    arrays = dict(record.arrays)
+    arrays = {name: array for name, array in record.arrays.items() if not name.startswith(GIVEN)}
     step = float(arrays.pop("step"))
     for name, array in arrays.items():
         expected = np.int64 if name in INTEGER_FIELDS else np.float64
         if array.dtype != expected or array.ndim != 1:
             raise InputError(f"{name} must be a vector of {expected.__name__}, got {array.dtype} {array.shape}")
     return Flat(step=step, **arrays)
-
-
-def _matrix(ptr: Any, idx: Any, val: Any, columns: int) -> Any:
-    # SciPy's own check leaves the pointers out if the last one is 0; out of range, memory is written out of bounds
-    rises = len(ptr) > 0 and ptr[0] == 0 and np.all(ptr[:-1] <= ptr[1:]) and ptr[-1] == len(idx) == len(val)
-    if not (rises and np.all((idx >= 0) & (idx < columns))):
-        raise InputError("a matrix has entries outside of it")
-    return sparse.csr_array((val, idx, ptr), shape=(len(ptr) - 1, columns))
-
-
-def _constraints(layouts: Any, flat: Flat, dense: bool) -> tuple[Constraint, ...]:
-    jacobian = _matrix(flat.jac_ptr, flat.jac_idx, flat.jac_val, len(flat.velocity))
-    built, start = [], 0
-    for layout in layouts:
-        count, dimension = layout["count"], layout["dimension"]
-        end = start + count * dimension
-        if count < 0 or dimension < 1 or end > len(flat.kind):
-            raise InputError(f"{layout['name']!r} claims rows {start}:{end} of {len(flat.kind)}")
-        built.append(_constraint(layout, jacobian[start:end], flat, slice(start, end), dense))
-        start = end
-    return tuple(built)
-
-
-def _constraint(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice, dense: bool) -> Constraint:
-    contact = layout["kind"] == "Contact"
-    shape = (layout["count"], layout["dimension"]) if contact else (layout["count"],)
-    column = {name: getattr(flat, name)[rows].reshape(shape) for name in ("value", "offset", "curvature", "ids")}
-    options: dict[str, Any] = {
-        "rate_offset": column["offset"],
-        "name": layout["name"],
-        "curvature": column["curvature"] if layout["curvature"] else None,
-        "ids": column["ids"][:, 0] if contact else column["ids"],
-    }
-    if layout["jacobian"] == "dense" and dense:
-        jacobian = jacobian.toarray().reshape(*shape, len(flat.velocity))
-    if contact:
-        return _contact(layout, jacobian, flat, rows, options)
-    if layout["kind"] == "Clipped":
-        law = _law(flat, rows, shape, np.s_[:])
-        return Clipped(jacobian, column["value"], law, flat.lower[rows], flat.upper[rows], **options)
-    kind = SCALAR_KINDS[layout["kind"]]
-    built: Constraint = kind(jacobian, column["value"], _law(flat, rows, shape, np.s_[:]), **options)
-    return built
-
-
-def _contact(layout: dict[str, Any], jacobian: Any, flat: Flat, rows: slice, options: Any) -> Contact:
-    shape = (layout["count"], layout["dimension"])
-    value = flat.value[rows].reshape(shape)
-    return Contact(
-        jacobian,
-        value[:, 0],
-        _law(flat, rows, shape, np.s_[:, 0]),
-        flat.friction[rows].reshape(shape)[:, 1:],
-        tangent_law=_law(flat, rows, shape, np.s_[:, 1:]) if layout["tangent_law"] else None,
-        stretch=value[:, 1:],
-        **options,
-    )
-
-
-def _law(flat: Flat, rows: slice, shape: tuple[int, ...], part: Any) -> Law:
-    """The law of the normals, of the tangents, or of scalar rows: `part` of the rows seen in `shape`."""
-    K, B, p, alpha = (
-        column[rows].reshape(shape)[part] for column in (flat.stiffness, flat.damping, flat.exponent, flat.dissipation)
-    )
-    return Law(K, B, exponent=p, dissipation=alpha)

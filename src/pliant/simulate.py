@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pliant.errors import FileError, InputError, SolveError
 from pliant.evaluate import check_system, moment, span
 from pliant.evaluate import state as read_state
+from pliant.formulation import Coulomb, Formulation
 from pliant.interrupts import Interrupts
-from pliant.recording import NOTHING, Recorder, State, layout_of
+from pliant.recording import NOTHING, Recorder, State
 from pliant.run_checks import check_coordinates
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path
 from pliant.scene import scene_of
 from pliant.solution import Status
-from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.formulation import Formulation
 from pliant.step import take_step
 from pliant.trajectory import Trajectory
 
@@ -114,7 +113,7 @@ def _march(
                 return recorder.end(NON_FINITE)
             there = State(here.steps + 1, taken.q, solution.velocity, solution)
             touch = readout(solution) if readout is not None else NOTHING
-            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, layout_of(taken.problem), touch)
+            recorder.step(clock.at(there.steps), there, solution, taken.gave_up, taken.problem.layout, touch)
             if not solution.status.solved and not warned:
                 warned, says = True, solver.explain(solution.status)
                 _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, says)

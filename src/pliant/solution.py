@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from pliant.inputs import Array, Ints
+
+if TYPE_CHECKING:
+    from pliant.problem import StepProblem
 
 
 class Status(enum.Enum):
@@ -16,8 +20,8 @@ class Status(enum.Enum):
 
     SOLVED = "solved: every law holds to the tolerance"
     SOLVED_BY_FALLBACK = (
-        "solved, but only by a last resort, the cone solver or, in steps of models, the convex program in place of "
-        "Coulomb's law: the step was hard; look at its scaling, or take a smaller step"
+        "solved, but only by the convex program in place of Coulomb's law, from which the answer is as far as "
+        "`law_residual` says: the step was hard; look at its scaling, or take a smaller step"
     )
     ITERATION_LIMIT = (
         "iteration limit: momentum, bounds and cones are exact, the laws hold only to `residual`; "
@@ -35,6 +39,9 @@ class Status(enum.Enum):
     def solved(self) -> bool:
         """Whether the tolerance was met."""
         return self in (Status.SOLVED, Status.SOLVED_BY_FALLBACK)
+
+
+STATUSES: Final = tuple(Status)  # as the engine numbers them
 
 
 class ContactState(enum.IntEnum):
@@ -64,7 +71,16 @@ class WarmStart:
     forces: tuple[Array, ...]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+class Answer(NamedTuple):
+    """What the engine says, from which the rest of a solution follows."""
+
+    problem: StepProblem
+    force: Array  # (m,) of all rows
+    state: Ints  # (m,) of ContactState on normals
+    islands: tuple[Array, ...]  # row_island, residual, law residual, iterations, factorizations, status
+
+
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The answer of `pliant.solve`; arrays are indexed as the constraints of the problem were given."""
 
@@ -81,7 +97,25 @@ class Solution:
     factorizations: int
     solve_time: float  # [s]
     islands: Islands
-    keys: tuple[tuple[object, Ints], ...] = field(default=())  # identity of the rows, for warm starts
+    keys: tuple[tuple[object, Ints], ...]  # identity of each constraint and of its rows, for warm starts
+
+    @classmethod
+    def of(cls, answer: Answer, **known: Any) -> Self:
+        """The solution of an answer; `known` are the fields that every caller wants, the others follow when they are
+        asked for."""
+        solution = object.__new__(cls)
+        solution.__dict__.update(known, answer=answer)
+        return solution
+
+    def __getattr__(self, name: str) -> Any:
+        answer: Answer | None = self.__dict__.get("answer")
+        if answer is None or name not in _FOLLOWS:
+            raise AttributeError(f"'Solution' has no attribute {name!r}")
+        found = self.__dict__[name] = _FOLLOWS[name](answer)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def with_more_force(self, forces: Sequence[Array], impulse: Array) -> Solution:
         """The same with forces added that acted as if they were applied from outside."""
@@ -95,3 +129,44 @@ class Solution:
             f"{self.factorizations} factorizations, {1e3 * self.solve_time:.2f} ms; "
             f"|v| <= {np.abs(self.velocity).max():.3g})"
         )
+
+
+def identity(problem: StepProblem) -> tuple[tuple[object, Ints], ...]:
+    """Of each constraint, by name or else by position, and of its rows."""
+    return tuple(
+        ((type(c).__name__, c.dimension, c.name or position), c.ids) for position, c in enumerate(problem.constraints)
+    )
+
+
+def _states(answer: Answer) -> tuple[Ints | None, ...]:
+    return tuple(part[:, 0].copy() if part.ndim == 2 else None for part in answer.problem.split(answer.state))
+
+
+def _stretch(answer: Answer) -> tuple[Array | None, ...]:
+    """phi_t1 from K_t phi_t1 + B_t (phi_t1 - phi_t0) / h = -lambda_t."""
+    problem, out = answer.problem, []
+    for constraint, force in zip(problem.constraints, problem.split(answer.force), strict=True):
+        law = constraint.tangent_law if force.ndim == 2 else None  # type: ignore[attr-defined]
+        if law is None or not np.any(law.stiffness):
+            out.append(None)
+            continue
+        K, B = (np.asarray(part)[:, None] if np.ndim(part) == 1 else part for part in (law.stiffness, law.damping))
+        rate = B / problem.step
+        total = np.broadcast_to(K + rate, force[:, 1:].shape)
+        reached = rate * constraint.stretch - force[:, 1:]  # type: ignore[attr-defined]
+        out.append(np.divide(reached, total, out=np.zeros(total.shape), where=total > 0.0))
+    return tuple(out)
+
+
+def _islands(answer: Answer) -> Islands:
+    row_island, residual, _, iterations, factorizations, status = answer.islands
+    return Islands(row_island, residual, iterations, factorizations, tuple(STATUSES[int(s)] for s in status))
+
+
+_FOLLOWS: Final[dict[str, Callable[[Answer], Any]]] = {
+    "forces": lambda answer: answer.problem.split(answer.force),
+    "states": _states,
+    "stretch": _stretch,
+    "islands": _islands,
+    "keys": lambda answer: identity(answer.problem),
+}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.drift import Start, Taken, take
 from pliant.evaluate import check_system, moment, problem_at, span, state
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.solution import Solution, WarmStart
-from pliant.solvers.formulation import Formulation
 
 if TYPE_CHECKING:
     from pliant.systems import System

@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from pliant import ContactState, Law, Printed, Status, StepProblem, demo
-from pliant.solvers import printed
-from pliant.solvers.printed_residual import kkt_residual
+from pliant.printed import solve as printed
+from pliant.printed.residual import kkt_residual
 from tests.support.problems import PROBLEMS, many_islands
 from tests.support.unreduced import read_rows
 

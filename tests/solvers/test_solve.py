@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 import pliant
 from pliant import ContactState, Law, Status, StepProblem
-from pliant.solvers.formulation import Formulation
+from pliant.formulation import Formulation
 from tests.support.exact import certificates, stacked
 from tests.support.inside import outside
 from tests.support.problems import GRAVITY, PLANE, PROBLEMS, beam, everything, many_islands, ramp_slip, ramp_stick

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,3 +93,45 @@ def test_settled_steps_cost_one_factorization(solver):
     for _ in range(3):
         last = pliant.solve(ramp_stick(), solver, warm_start=last)
         assert last.factorizations <= 1
+
+
+@every_solver
+def test_a_guess_changes_the_work_not_the_answer(solver):
+    problem = plate(IDS)
+    cold = pliant.solve(problem, solver)
+    for guess in (cold.velocity, cold.velocity + 1e-3, np.zeros(problem.nv), np.full(problem.nv, 1e3)):
+        found = pliant.solve(problem, solver, guess=guess)
+        np.testing.assert_allclose(found.velocity, cold.velocity, rtol=1e-7, atol=1e-9)
+    assert pliant.solve(problem, solver, guess=cold.velocity.tolist()).iterations <= cold.iterations
+
+
+@pytest.mark.parametrize(
+    ("guess", "says"),
+    [
+        (np.zeros(3), r"guess must be one per velocity \(6,\), got shape \(3,\)"),
+        (np.full(6, np.nan), "guess must be finite, got nan at index 0"),
+        ("fast", "guess must be real numbers"),
+    ],
+)
+def test_a_guess_is_checked(guess, says):
+    with pytest.raises(pliant.InputError, match=says):
+        pliant.solve(plate(IDS), guess=guess)
+
+
+def test_forces_that_are_not_finite_are_no_start():
+    problem = plate(IDS)
+    before = pliant.solve(problem)
+    broken = replace(before, forces=tuple(np.full_like(part, np.nan) for part in before.forces))
+    found = pliant.solve(problem, warm_start=broken)
+    np.testing.assert_allclose(found.velocity, before.velocity, rtol=1e-7, atol=1e-9)
+
+
+def test_a_solution_is_the_same_after_pickling():
+    """As it comes back from a worker process: with what nobody had asked for yet."""
+    solution = pliant.solve(plate(IDS))
+    again = pickle.loads(pickle.dumps(solution))
+    for part, other in zip(solution.forces, again.forces, strict=True):
+        np.testing.assert_array_equal(part, other)
+    assert repr(again) == repr(solution) and again.islands.status == solution.islands.status
+    warm = pliant.solve(plate(IDS), warm_start=again)
+    np.testing.assert_array_equal(warm.velocity, pliant.solve(plate(IDS), warm_start=solution).velocity)

@@ -208,7 +208,7 @@ def test_wrong_types_are_named(call):
         call(model, data, solver="coulomb")
 
 
-@pytest.mark.parametrize("version", ["3.16.9", "5.0.0", "2.3.7"])
+@pytest.mark.parametrize("version", ["3.17.0", "5.0.0", "2.3.7"])
 def test_versions_that_are_not_known_are_refused(version, monkeypatch):
     monkeypatch.setattr(mujoco, "__version__", version)
     mujoco_door.mujoco.cache_clear()
@@ -221,7 +221,7 @@ def test_versions_that_are_not_known_are_refused(version, monkeypatch):
     assert mujoco_door.mujoco() is mujoco
 
 
-@pytest.mark.parametrize("version", ["3.17.0", "4.0.0rc1", "4.2.1"])
+@pytest.mark.parametrize("version", ["4.0.0", "4.0.0rc1", "4.2.1"])
 def test_versions_that_are_known_are_taken(version, monkeypatch):
     monkeypatch.setattr(mujoco, "__version__", version)
     mujoco_door.mujoco.cache_clear()

@@ -228,8 +228,7 @@ def wrong() -> dict[str, dict[str, Any]]:
 def test_what_mujoco_refuses_is_refused(case):
     model = build(body('size=".1"', joint=hinge("a")), rest='<actuator><motor joint="a"/></actuator>')
     arguments = {"initial_state": np.zeros((1, 3)), **wrong()[case]}
-    # MuJoCo 3.17 takes any chunk.
-    for call in (pliant.rollout,) if case == "chunk" else (theirs.rollout, pliant.rollout):
+    for call in (theirs.rollout, pliant.rollout):
         with pytest.raises(ValueError):
             call(model, mujoco.MjData(model), **arguments)
 

@@ -12,7 +12,6 @@ import pytest
 import pliant
 from tests.support.models import body, build, hinge, start
 
-NEW = not mujoco.__version__.startswith("3.")
 BALL = body('size=".1"')
 TORUS = """<mujoco><extension><plugin plugin="mujoco.sdf.torus"><instance name="t"/></plugin></extension><asset><mesh
   name="m"><plugin instance="t"/></mesh></asset><worldbody><body><freejoint/><geom type="sdf" mesh="m"><plugin
@@ -22,6 +21,7 @@ PID = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="t"><conf
   </extension><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody><actuator><plugin joint="j"
   plugin="mujoco.pid" instance="t"/></actuator></mujoco>"""
 CLOTH = '<flexcomp name="f" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2" rigid="true"/>'
+SPRINGS = 'stiffness="1" springyield="1"'
 STRING = '<tendon><fixed stiffness="1" springyield="1"><joint joint="a" coef="1"/></fixed></tendon>'
 
 REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
@@ -29,26 +29,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
     "sdf": (lambda: mujoco.MjModel.from_xml_string(TORUS), "SDF geoms", "mesh or primitives"),
     "plugin": (lambda: mujoco.MjModel.from_xml_string(PID), "engine plugins", "remove the <plugin> elements"),
     "sleep": (lambda: build(BALL, flags='sleep="enable"'), 'sleep="enable"', 'sleep="disable"'),
+    "ipc": (
+        lambda: build(BALL, option='integrator="discrete"', flags='ipc="enable"'),
+        'ipc="enable"',
+        'ipc="disable"',
+    ),
+    "springyield of a joint": (
+        lambda: build(body('size=".1"', joint=hinge(more=SPRINGS))),
+        "springyield",
+        "remove springyield",
+    ),
+    "springyield of a tendon": (
+        lambda: build(body('size=".1"', joint=hinge()), rest=STRING),
+        "springyield",
+        "remove springyield",
+    ),
 }
-if NEW:
-    springs = 'stiffness="1" springyield="1"'
-    REFUSED |= {
-        "ipc": (
-            lambda: build(BALL, option='integrator="discrete"', flags='ipc="enable"'),
-            'ipc="enable"',
-            'ipc="disable"',
-        ),
-        "springyield of a joint": (
-            lambda: build(body('size=".1"', joint=hinge(more=springs))),
-            "springyield",
-            "remove springyield",
-        ),
-        "springyield of a tendon": (
-            lambda: build(body('size=".1"', joint=hinge()), rest=STRING),
-            "springyield",
-            "remove springyield",
-        ),
-    }
 
 IGNORED: dict[str, tuple[str, Callable[[], Any]]] = {
     'option cone="elliptic"': ("option cone", lambda: build(BALL, option='cone="elliptic"')),

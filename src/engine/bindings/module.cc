@@ -1,11 +1,13 @@
 // The Python module pliant._engine.
-#include <nanobind/nanobind.h>
-
-namespace nb = nanobind;
-
-void bind_c_entry(nb::module_& module);
+#include "bindings/build_info.h"
+#include "bindings/c_entry.h"
+#include "bindings/record.h"
+#include "bindings/solve.h"
 
 NB_MODULE(_engine, module) {
   module.doc() = "The compiled engine of pliant; see pliant.solve.";
-  bind_c_entry(module);
+  pliant::bind_build_info(module);
+  pliant::bind_record(module);
+  pliant::bind_solve(module);
+  pliant::bind_c_entry(module);
 }

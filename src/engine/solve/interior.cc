@@ -10,6 +10,10 @@ namespace {
 constexpr double spread = 0.1;      // distance from the bounds at the start, in units of the energy norm
 constexpr double epsilon = 1e-14;   // of the proximal term
 constexpr double far = 1e10;        // a step that no bound stops
+constexpr double short_step = 0.3;
+constexpr int corrections = 3;      // of a step that stays short of `long_step`
+constexpr double long_step = 0.9, gain = 1.1;  // a correction must lengthen the step so many times
+constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
 // det x = x_0^2 - |x_t|^2, kept above zero
 template <int d>
@@ -50,62 +54,54 @@ auto with_size(int d, F&& f) {
 }  // namespace
 
 void Interior::reserve(const Rows& rows, Workspace& work) {
-  for (auto* v : {&f_, &rate_, &projected_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) {
-    *v = work.take<double>(rows.count);
+  for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &target_, &target_above_, &rate_, &miss_, &R_, &slip_, &df_before_,
+                  &dp_before_, &dy_before_, &dz_before_}) {
+    *v = work.filled<double>(rows.count, 0.0);
   }
   W_ = work.take<double>(rows.squares);
   V_ = work.take<double>(rows.squares);
   iterations = 0;
 }
 
-void Interior::run(Rows& rows, Linear& linear, NaturalMap& map, int limit, bool convex, double tolerance,
-                   View<double> force) {
-  rows_ = &rows;
-  linear_ = &linear;
-  convex_ = convex;
-  start(force);
-  double first = 0, share = convex ? 0 : 1;
-  residual = infinity;
-  int short_steps = 0;
-  for (int iteration = 0; iteration < limit; iteration++) {
-    std::copy(f_.begin(), f_.end(), projected_.begin());
-    rows.project(projected_);
-    rows.rates(projected_, rate_);
-    const double found = map.measure(rows, projected_, rate_, convex ? 1 : 0);
-    if (found < residual || iteration == 0) {
-      residual = found;
-      std::copy(projected_.begin(), projected_.end(), force.begin());
-    }
-    if (found < tolerance) break;
-    rows.rates(f_, rate_);
-    measure();
-    const double total = products(0), mean = total / std::max(pairs_, 1);
-    if (iteration == 0) first = total;
-    if (pairs_ > 0 && !(total >= 1e-22 * first && total < infinity)) break;
-    damped_ = share;
-    iterations++;
-    double step = linearise() ? predict_and_correct(total, mean) : -1;
-    if (!convex) share = step >= 0.3 ? std::min(1.0, 0.51 + 0.5 * share) : 0.5 * share;
-    // Recentring costs a solve, not a factorization: first to the mean product, then to ten times that.
-    for (double growth : {1.0, 10.0}) {
-      if (step >= 0 && step < 0.3) step = direction(growth * mean, false);
-    }
-    short_steps = step < 0.1 ? short_steps + 1 : 0;
-    if (short_steps >= 20 || !(step > 1e-12)) break;
-    advance(std::min(1.0, (0.8 + 0.19 * std::min(1.0, step)) * step));
+void Interior::project(View<double> force) const {
+  std::copy(f_.begin(), f_.end(), force.begin());
+  rows_->project(force);
+}
+
+bool Interior::advance() {
+  rows_->rates(f_, rate_);
+  measure();
+  const double total = products(0), mean = total / std::max(pairs_, 1);
+  if (iterations == 0) first_total_ = total;
+  if (pairs_ > 0 && !(total >= 1e-22 * first_total_ && total < infinity)) return false;
+  damped_ = share_;
+  iterations++;
+  if (!linearise()) return false;
+  double step = predict_and_correct(total, mean);
+  if (!convex_) share_ = step >= short_step ? std::min(1.0, 0.51 + 0.5 * share_) : 0.5 * share_;
+  // Recentring costs a solve, not a factorization: first to the mean product, then to ten times that.
+  for (double growth : {1.0, 10.0}) {
+    if (step >= 0 && step < short_step) step = direction(growth * mean, false);
   }
+  short_steps_ = step < 0.1 ? short_steps_ + 1 : 0;
+  if (short_steps_ >= 20 || !(step > 1e-12)) return false;
+  move(std::min(1.0, (0.8 + 0.199 * std::min(1.0, step)) * step));
+  return true;
 }
 
 // Zero forces moved inside so that every pair has the same product, h lambda y = (0.1 E)^2; the dual is what the free
 // motion leaves, or 0.1 E sqrt(a) where that is less.
-void Interior::start(View<const double> forces) {
-  const Rows& rows = *rows_;
+void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const double> forces) {
+  rows_ = &rows;
+  linear_ = &linear;
+  convex_ = convex;
+  share_ = convex ? 0 : 1;
+  short_steps_ = 0;
   const double h = rows.h;
   double size = std::sqrt(rows.energy);
   for (int i = 0; i < rows.count; i++) size = std::max(size, h * std::sqrt(rows.row[i].self) * std::fabs(forces[i]));
   const double product = spread * spread * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
-  std::fill(linear_->dforce.begin(), linear_->dforce.end(), 0.0);
   pairs_ = 0;
   for (const Block& b : rows.block) {
     const int i = b.first;
@@ -237,74 +233,169 @@ bool Interior::linearise() {
   return linear_->factor();
 }
 
-// Mehrotra: the step to product 0 shows how far the products may fall, (their ratio)^2, and what its second order adds.
-// Returns the longest step.
+// Mehrotra: the step to product 0 shows how far the products may fall, (their ratio)^3, and what its second order adds.
+// Gondzio: products that a longer step would carry off the path are aimed back at it. Returns the longest step.
 double Interior::predict_and_correct(double total, double mean) {
-  const double step = std::min(1.0, direction(0, false));
-  const double ratio = total > 0 ? std::max(products(step) / total, 0.0) : 0;
-  return direction(clip(ratio * ratio, 1e-4, 1) * mean, true);
+  const double affine = std::min(1.0, direction(0, false));
+  const double ratio = total > 0 ? std::max(products(affine) / total, 0.0) : 0;
+  const double kappa = clip(ratio * ratio * ratio, 1e-4, 1) * mean;
+  double step = direction(kappa, true);
+  for (int again = 0; again < corrections && step < long_step; again++) {
+    const double longer = correct(kappa, step);
+    if (longer > gain * step) {
+      step = longer;
+      continue;
+    }
+    if (longer > step) return longer;
+    std::copy(df_before_.begin(), df_before_.end(), linear_->dforce.begin());
+    std::copy(dp_before_.begin(), dp_before_.end(), linear_->drate.begin());
+    std::copy(dy_before_.begin(), dy_before_.end(), dy_.begin());
+    std::copy(dz_before_.begin(), dz_before_.end(), dz_.begin());
+    break;
+  }
+  return step;
+}
+
+double Interior::correct(double kappa, double step) {
+  std::copy(linear_->dforce.begin(), linear_->dforce.end(), df_before_.begin());
+  std::copy(linear_->drate.begin(), linear_->drate.end(), dp_before_.begin());
+  std::copy(dy_.begin(), dy_.end(), dy_before_.begin());
+  std::copy(dz_.begin(), dz_.end(), dz_before_.begin());
+  const double longer = std::min(1.0, step + 0.1);
+  for (const Block& b : rows_->block) {
+    if (!rows_->row[b.first].fixed()) recentre(b, kappa, longer);
+    set_right(b);
+  }
+  return solve();
 }
 
 // The direction to products kappa, with or without the second order of the one before; its longest step.
 double Interior::direction(double kappa, bool second_order) {
-  for (const Block& b : rows_->block) set_target(b, kappa, second_order);
+  for (const Block& b : rows_->block) {
+    if (!rows_->row[b.first].fixed()) aim(b, kappa, second_order);
+    set_right(b);
+  }
+  return solve();
+}
+
+double Interior::solve() {
   linear_->solve({});
   double longest = far;
   for (const Block& b : rows_->block) {
-    if (!rows_->row[b.first].fixed()) longest = std::min(longest, dual_step(b, kappa));
+    if (!rows_->row[b.first].fixed()) longest = std::min(longest, dual_step(b));
   }
   return longest;
 }
 
-// k of a scalar row: kappa / (lambda - lower) - y - (kappa / (upper - lambda) - z) - miss
-// k of a cone: inv(s) o (kappa e - s o s - u o v) - W miss,  s = W y = V x,  u = V dx,  v = W dy
-void Interior::set_target(const Block& b, double kappa, bool second_order) {
-  const int i0 = b.first;
-  const Row& row = rows_->row[i0];
-  const double* df = linear_->dforce.at(i0);
-  if (row.fixed()) {
-    const double k[largest_block] = {};
-    linear_->set_right(b, k);
-    return;
+// u = V dx, dx = (dlambda_n, dlambda_t / mu);  v = W dy
+template <int d>
+void Interior::scaled(const Block& b, View<const double> force, View<const double> dual, double* u, double* v) const {
+  const double* W = W_.at(b.square);
+  const double* V = V_.at(b.square);
+  double x[d];
+  for (int j = 0; j < d; j++) x[j] = force[b.first + j] * rows_->row[b.first + j].inverse_mu;
+  for (int i = 0; i < d; i++) {
+    u[i] = v[i] = 0;
+    for (int j = 0; j < d; j++) {
+      u[i] += V[i * d + j] * x[j];
+      v[i] += W[i * d + j] * dual[b.first + j];
+    }
   }
+}
+
+// target: kappa - dlambda dy, kappa + dlambda dz of a scalar row; kappa e - u o v of a cone, u = V dx, v = W dy
+void Interior::aim(const Block& b, double kappa, bool second_order) {
+  const int i0 = b.first;
+  const double* df = linear_->dforce.at(i0);
+  for (int i = i0; i < i0 + b.size; i++) target_[i] = i == i0 ? kappa : 0;
+  target_above_[i0] = kappa;
+  if (!second_order) return;
   if (b.size == 1) {
-    double k = -miss_[i0];
-    if (row.lower > -infinity) k += (kappa - (second_order ? df[0] * dy_[i0] : 0)) / (f_[i0] - row.lower) - y_[i0];
-    if (row.upper < infinity) k -= (kappa + (second_order ? df[0] * dz_[i0] : 0)) / (row.upper - f_[i0]) - z_[i0];
-    k *= W_[b.square];
-    linear_->set_right(b, &k);
+    target_[i0] -= df[0] * dy_[i0];
+    target_above_[i0] += df[0] * dz_[i0];
     return;
   }
   with_size(b.size, [&]<int d>() {
-    const double* W = W_.at(b.square);
-    const double* V = V_.at(b.square);
-    double k[d], t[d], s[d], u[d], v[d], dx[d];
-    for (int j = 0; j < d; j++) dx[j] = df[j] * rows_->row[i0 + j].inverse_mu;
-    for (int i = 0; i < d; i++) {
-      k[i] = s[i] = u[i] = v[i] = 0;
-      for (int j = 0; j < d; j++) {
-        const double w = W[i * d + j];
-        s[i] += w * y_[i0 + j];
-        k[i] -= w * miss_[i0 + j];
-        u[i] += V[i * d + j] * dx[j];
-        v[i] += w * dy_[i0 + j];
-      }
-    }
-    const double second = second_order ? 1 : 0;
-    t[0] = kappa;
-    for (int i = 0; i < d; i++) t[0] -= s[i] * s[i] + second * u[i] * v[i];
-    for (int i = 1; i < d; i++) t[i] = -2 * s[0] * s[i] - second * (u[0] * v[i] + v[0] * u[i]);
-    double dots = s[0] * t[0];
-    for (int i = 1; i < d; i++) dots -= s[i] * t[i];
-    const double head = dots / determinant<d>(s);
-    k[0] += head;
-    for (int i = 1; i < d; i++) k[i] += (t[i] - s[i] * head) / s[0];
-    linear_->set_right(b, k);
+    double u[d], v[d];
+    scaled<d>(b, linear_->dforce, dy_, u, v);
+    for (int i = 0; i < d; i++) target_[i0] -= u[i] * v[i];
+    for (int i = 1; i < d; i++) target_[i0 + i] -= u[0] * v[i] + v[0] * u[i];
   });
 }
 
+// Adds to the target what takes the products after a step s back between a tenth and ten times kappa. The products of a
+// cone are the two eigenvalues of (V x + s u) o (W y + s v).
+void Interior::recentre(const Block& b, double kappa, double step) {
+  const int i0 = b.first;
+  const Row& row = rows_->row[i0];
+  const double most = most_product * kappa;
+  auto back = [&](double product) { return std::max(clip(product, least_product * kappa, most) - product, -most); };
+  if (b.size == 1) {
+    const double f = f_[i0] + step * linear_->dforce[i0];
+    if (row.lower > -infinity) target_[i0] += back((f - row.lower) * (y_[i0] + step * dy_[i0]));
+    if (row.upper < infinity) target_above_[i0] += back((row.upper - f) * (z_[i0] + step * dz_[i0]));
+    return;
+  }
+  with_size(b.size, [&]<int d>() {
+    double x[d], y[d], u[d], v[d], turned[d];
+    scaled<d>(b, f_, y_, x, y);
+    scaled<d>(b, linear_->dforce, dy_, u, v);
+    for (int i = 0; i < d; i++) {
+      x[i] += step * u[i];
+      y[i] += step * v[i];
+    }
+    double head = x[0] * y[0], square = 0;
+    for (int i = 1; i < d; i++) {
+      head += x[i] * y[i];
+      turned[i] = x[0] * y[i] + y[0] * x[i];
+      square += turned[i] * turned[i];
+    }
+    const double length = std::sqrt(square), low = back(head - length), high = back(head + length);
+    target_[i0] += 0.5 * (low + high);
+    for (int i = 1; i < d && length > 0; i++) target_[i0 + i] += 0.5 * (high - low) * turned[i] / length;
+  });
+}
+
+// k of a scalar row: target / (lambda - lower) - y - (target_above / (upper - lambda) - z) - miss
+// k of a cone: inv(s) o (target - s o s) - W miss,  s = W y = V x
+void Interior::set_right(const Block& b) {
+  const int i0 = b.first;
+  const Row& row = rows_->row[i0];
+  double k[largest_block] = {};
+  if (row.fixed()) {
+    linear_->set_right(b, k);
+  } else if (b.size == 1) {
+    k[0] = -miss_[i0];
+    if (row.lower > -infinity) k[0] += target_[i0] / (f_[i0] - row.lower) - y_[i0];
+    if (row.upper < infinity) k[0] -= target_above_[i0] / (row.upper - f_[i0]) - z_[i0];
+    k[0] *= W_[b.square];
+    linear_->set_right(b, k);
+  } else {
+    with_size(b.size, [&]<int d>() {
+      const double* W = W_.at(b.square);
+      double s[d], t[d];
+      for (int i = 0; i < d; i++) {
+        s[i] = 0;
+        for (int j = 0; j < d; j++) {
+          s[i] += W[i * d + j] * y_[i0 + j];
+          k[i] -= W[i * d + j] * miss_[i0 + j];
+        }
+      }
+      t[0] = target_[i0];
+      for (int i = 0; i < d; i++) t[0] -= s[i] * s[i];
+      for (int i = 1; i < d; i++) t[i] = target_[i0 + i] - 2 * s[0] * s[i];
+      double dots = s[0] * t[0];
+      for (int i = 1; i < d; i++) dots -= s[i] * t[i];
+      const double head = dots / determinant<d>(s);
+      k[0] += head;
+      for (int i = 1; i < d; i++) k[i] += (t[i] - s[i] * head) / s[0];
+      linear_->set_right(b, k);
+    });
+  }
+}
+
 // Dual steps from those of the forces, and the longest step of a block's forces and duals.
-double Interior::dual_step(const Block& b, double kappa) {
+double Interior::dual_step(const Block& b) {
   const int i0 = b.first;
   const Row* row = rows_->row.at(i0);
   const double* df = linear_->dforce.at(i0);
@@ -330,8 +421,8 @@ double Interior::dual_step(const Block& b, double kappa) {
   const bool low = row->lower > -infinity, high = row->upper < infinity;
   const double below = f_[i0] - row->lower, above = row->upper - f_[i0];
   double longest = far;
-  if (high) dz_[i0] = low ? (kappa + z_[i0] * df[0]) / above - z_[i0] : -du;
-  if (low) dy_[i0] = high ? (kappa - y_[i0] * df[0]) / below - y_[i0] : du;
+  if (high) dz_[i0] = low ? (target_above_[i0] + z_[i0] * df[0]) / above - z_[i0] : -du;
+  if (low) dy_[i0] = high ? (target_[i0] - y_[i0] * df[0]) / below - y_[i0] : du;
   if (low && high && y_[i0] > z_[i0]) dy_[i0] = du + dz_[i0];
   else if (low && high) dz_[i0] = dy_[i0] - du;
   if (low) longest = std::min({longest, step_to_zero(below, df[0]), step_to_zero(y_[i0], dy_[i0])});
@@ -339,7 +430,7 @@ double Interior::dual_step(const Block& b, double kappa) {
   return longest;
 }
 
-void Interior::advance(double step) {
+void Interior::move(double step) {
   for (int i = 0; i < rows_->count; i++) {
     f_[i] += step * linear_->dforce[i];
     y_[i] += step * dy_[i];

@@ -8,7 +8,6 @@
 // path leads to the answer of the convex program.
 #pragma once
 #include "solve/linear.h"
-#include "solve/natural.h"
 
 namespace pliant {
 
@@ -16,33 +15,44 @@ class Interior {
  public:
   void reserve(const Rows& rows, Workspace& work);
 
-  // Leaves the best forces, projected into their cones, and their residual. force: only its size counts, for the scale
-  // of the start.
-  void run(Rows& rows, Linear& linear, NaturalMap& map, int limit, bool convex, double tolerance, View<double> force);
+  // Begins far inside the cones. forces: only their size counts, for the scale.
+  void start(const Rows& rows, Linear& linear, bool convex, View<const double> forces);
 
-  double residual = 0;
+  // One step along the path: a factorization and some solves. False: there is no way on.
+  bool advance();
+
+  // The forces inside their bounds and cones; friction shrunk along its direction.
+  void project(View<double> force) const;
+
   int iterations = 0;
 
  private:
-  Rows* rows_ = nullptr;
+  const Rows* rows_ = nullptr;
   Linear* linear_ = nullptr;
-  View<double> f_, rate_, projected_;
-  View<double> y_, z_, dy_, dz_;     // duals (of upper bounds: z) and their steps
-  View<double> miss_, R_, slip_;     // what the dual equations miss, compliances, direction of the slip
-  View<double> W_, V_;               // Nesterov-Todd scaling of the cones and its inverse; W of a scalar row: C
   bool convex_ = false;
-  double damped_ = 1;                // share of the shift's derivative in the present factors
-  int pairs_ = 0;
+  View<double> f_, y_, z_, dy_, dz_;        // forces, duals (of upper bounds: z), steps of the duals
+  View<double> target_, target_above_;      // scaled products that the step aims at, less their second order
+  View<double> rate_, miss_, R_, slip_;     // what the dual equations miss, compliances, direction of the slip
+  View<double> W_, V_;                      // Nesterov-Todd scaling of the cones and its inverse; W of a scalar row: C
+  View<double> df_before_, dp_before_, dy_before_, dz_before_;
+  double share_ = 1, damped_ = 1;           // of the shift's derivative: next, and in the present factors
+  double first_total_ = 0;
+  int pairs_ = 0, short_steps_ = 0;
 
-  void start(View<const double> forces);
   void measure();
   double products(double step) const;
   bool linearise();
   double predict_and_correct(double total, double mean);
+  double correct(double kappa, double step);
   double direction(double kappa, bool second_order);
-  void set_target(const Block& b, double kappa, bool second_order);
-  double dual_step(const Block& b, double kappa);
-  void advance(double step);
+  double solve();
+  template <int d>
+  void scaled(const Block& b, View<const double> force, View<const double> dual, double* u, double* v) const;
+  void aim(const Block& b, double kappa, bool second_order);
+  void recentre(const Block& b, double kappa, double step);
+  void set_right(const Block& b);
+  double dual_step(const Block& b);
+  void move(double step);
 };
 
 }  // namespace pliant

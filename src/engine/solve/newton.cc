@@ -28,7 +28,7 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
   iterations = 0;
 }
 
-void Newton::start(Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
+void Newton::start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
   const double h = rows.h;
   const Workspace::Mark mark = work.mark();
   View<double> old = work.take<double>(rows.count);
@@ -76,19 +76,19 @@ void Newton::start(Rows& rows, View<const double> before, View<const double> gue
   work.release(mark);
 }
 
-void Newton::start_at(Rows& rows, View<const double> given) {
+void Newton::start_at(const Rows& rows, View<const double> given) {
   std::copy(given.begin(), given.end(), force.begin());
   rows.rates(force, rate);
   std::fill(missing_.begin(), missing_.end(), 0.0);
 }
 
-void Newton::run(Rows& rows, Linear& linear, NaturalMap& map, int limit, double lift, double tolerance, bool early) {
-  double best = infinity, last = infinity;
+void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& plan) {
+  double best = infinity, last = plan.from;
   bool stale = true;  // whether the factors are not worth another step
   std::copy(force.begin(), force.end(), best_.begin());
-  map.measure(rows, force, rate, lift);
-  for (int iteration = 0, step = 0; iteration < limit && step < 4 * limit; step++) {
-    const bool fresh = set_pieces(rows, linear, map, lift, stale || !(last < chord));
+  map.measure(rows, force, rate, plan.lift);
+  for (int iteration = 0, step = 0; iteration < plan.steps && step < 4 * plan.steps; step++) {
+    const bool fresh = set_pieces(rows, linear, map, plan.lift, stale || !(last < chord));
     if (fresh) {
       if (!linear.factor()) break;
       factored_ = true;
@@ -100,15 +100,16 @@ void Newton::run(Rows& rows, Linear& linear, NaturalMap& map, int limit, double 
     onto_rims(rows);
     rows.rates(force, rate);
     std::fill(missing_.begin(), missing_.end(), 0.0);
-    const double found = map.measure(rows, force, rate, lift);
+    const double found = map.measure(rows, force, rate, plan.lift);
     if (found < best) {
       best = found;
       std::copy(force.begin(), force.end(), best_.begin());
     }
-    if (found < rounding || (found < tolerance && found > 0.3 * last)) break;  // at rounding error
+    if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
+    if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
     last = found;
-    if (early && ((iteration == 4 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
+    if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
   }
   residual = best;
   start_at(rows, best_);
@@ -234,7 +235,7 @@ void Newton::onto_rims(const Rows& rows) {
   }
 }
 
-void Newton::polish(Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain) {
+void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain) {
   constexpr int steps = 6;
   double best = infinity;
   std::copy(force.begin(), force.end(), best_.begin());

@@ -5,6 +5,13 @@
 
 namespace pliant {
 
+struct Plan {
+  int steps = 8;
+  double lift = 0, tolerance = 1e-8;
+  bool early = false;      // give up where convergence is not in sight
+  double from = infinity;  // the residual at the start, if it is known: the first step must lower it tenfold
+};
+
 class Newton {
  public:
   View<double> force, rate;
@@ -14,15 +21,15 @@ class Newton {
 
   // Forces and rates at the guess (global velocities). They need not fit the momentum: `missing` is what the rates lack to
   // it, and the first step makes it up. So the pieces of the map are those of the guess, however bad its forces.
-  void start(Rows& rows, View<const double> before, View<const double> guess, Workspace& work);
+  void start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work);
   // The same from given forces.
-  void start_at(Rows& rows, View<const double> given);
+  void start_at(const Rows& rows, View<const double> given);
 
-  // Full steps; leaves the best forces and their residual. early: gives up where convergence is not in sight.
-  void run(Rows& rows, Linear& linear, NaturalMap& map, int iterations, double lift, double tolerance, bool early);
+  // Full steps; leaves the best forces and their residual.
+  void run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& plan);
 
   // Steps on the factors at hand, with exact rates, while the residual falls; `rate` and `gain` are exact afterwards.
-  void polish(Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain);
+  void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain);
 
   void forget_factors() { factored_ = false; }
 

@@ -11,7 +11,9 @@ namespace pliant {
 namespace {
 
 constexpr int usual = 8;        // Newton steps of tier 1
-constexpr int last_digits = 10; // Newton steps after a path that did not end
+constexpr int last_digits = 10; // Newton steps from the best forces of a path that did not end
+constexpr int few = 3;          // Newton steps from forces on the path
+constexpr double near = 1e-4, nearer = 0.03;  // residuals on the path at which Newton is tried, and tried again
 constexpr double largest = 1e150;  // numbers beyond have no finite squares
 
 bool is_sane(View<const double> numbers) {
@@ -44,19 +46,41 @@ Solver& Solver::operator=(Solver&&) noexcept = default;
 std::span<const IslandReport> Solver::islands() const { return parts_->reports; }
 std::span<const std::int64_t> Solver::row_island() const { return parts_->row_island; }
 
-// Tier 2, and what Newton makes of where it ends.
+// Tier 2. Newton takes the last digits, on the way wherever the residual has fallen far enough, or from the best forces
+// of a path that did not end.
 void Solver::Parts::search(const Options& options, bool convex, IslandReport& report) {
   const Workspace::Mark mark = work.mark();
-  const double lift = convex ? 1 : 0;
-  View<double> forces = work.take<double>(rows.count);
-  std::copy(newton.force.begin(), newton.force.end(), forces.begin());
+  Plan plan{.steps = few, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance};
+  View<double> forces = work.take<double>(rows.count), best = work.take<double>(rows.count);
+  View<double> rate = work.take<double>(rows.count);
   path.reserve(rows, work);
-  path.run(rows, linear, map, options.max_iterations, convex, options.tolerance, forces);
+  path.start(rows, linear, convex, newton.force);
+  double least = infinity, next_try = near;
+  do {
+    path.project(forces);
+    rows.rates(forces, rate);
+    const double residual = map.measure(rows, forces, rate, plan.lift);
+    if (residual < least || path.iterations == 0) {
+      least = residual;
+      std::copy(forces.begin(), forces.end(), best.begin());
+    }
+    if (residual < next_try) {
+      plan.from = residual;
+      newton.forget_factors();
+      newton.start_at(rows, forces);
+      newton.run(rows, linear, map, plan);
+      if (newton.residual < options.tolerance) least = newton.residual;
+      next_try = nearer * residual;
+    }
+  } while (!(least < options.tolerance) && path.iterations < options.max_iterations && path.advance());
   report.iterations += path.iterations;
-  newton.forget_factors();
-  newton.start_at(rows, forces);
-  if (!(path.residual < options.tolerance)) {
-    newton.run(rows, linear, map, std::min(last_digits, options.max_iterations), lift, options.tolerance, false);
+  if (!(newton.residual < options.tolerance)) {
+    newton.forget_factors();
+    newton.start_at(rows, best);
+    newton.residual = least;
+    if (!(least < options.tolerance)) {
+      newton.run(rows, linear, map, {.steps = std::min(last_digits, options.max_iterations), .lift = plan.lift, .tolerance = options.tolerance});
+    }
   }
   work.release(mark);
 }
@@ -70,7 +94,7 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   newton.reserve(rows, work);
   if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
   else newton.start_at(rows, start);
-  newton.run(rows, linear, map, std::min(usual, options.max_iterations), lift, options.tolerance, true);
+  newton.run(rows, linear, map, {.steps = std::min(usual, options.max_iterations), .lift = lift, .tolerance = options.tolerance, .early = true});
   if (!(newton.residual < options.tolerance)) search(options, options.convex, report);
   newton.polish(rows, linear, map, lift, gain);
   report.residual = newton.residual;

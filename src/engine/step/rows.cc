@@ -209,7 +209,7 @@ void Rows::set_laws() {
 void Rows::free_motion(Workspace& work) {
   const int n = velocities;
   free_x_ = work.take<double>(n);
-  x = work.take<double>(n);
+  x_ = work.take<double>(n);
   free = work.take<double>(count);
   scratch_ = work.take<double>(std::max(n, 1) + lanes);
   const Workspace::Mark mark = work.mark();
@@ -274,11 +274,11 @@ void Rows::add_along(const Group& g, View<const double> dx, View<double> rate) c
   for (int i = 0; i < g.rows; i++) rate[g.first_row + i] += dot(z.at(g.values + i * g.stride), local, g.stride);
 }
 
-void Rows::rates(View<const double> force, View<double> rate) {
-  std::copy(free_x_.begin(), free_x_.end(), x.begin());
-  for (const Group& g : group) add_forces(g, force, h, x);
+void Rows::rates(View<const double> force, View<double> rate) const {
+  std::copy(free_x_.begin(), free_x_.end(), x_.begin());
+  for (const Group& g : group) add_forces(g, force, h, x_);
   std::copy(offset_.begin(), offset_.end(), rate.begin());
-  for (const Group& g : group) add_along(g, x, rate);
+  for (const Group& g : group) add_along(g, x_, rate);
 }
 
 void Rows::rates_of(View<const double> velocity, View<double> rate) const {
@@ -293,7 +293,7 @@ void Rows::rates_of(View<const double> velocity, View<double> rate) const {
 }
 
 template <class Sum>
-void Rows::sum_rates(View<const double> force, View<double> rate, View<double> gain) {
+void Rows::sum_rates(View<const double> force, View<double> rate, View<double> gain) const {
   const Step& s = *step_;
   const int n = velocities;
   View<Sum> impulse = work_->filled<Sum>(n, Sum());  // h (f + G' lambda)
@@ -334,7 +334,7 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> g
   for (int j = 0; j < n; j++) gain[j] += more[j];
 }
 
-void Rows::exact_rates(View<const double> force, View<double> rate, View<double> gain) {
+void Rows::exact_rates(View<const double> force, View<double> rate, View<double> gain) const {
   double largest = 0;
   for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();

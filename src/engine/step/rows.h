@@ -46,7 +46,6 @@ class Rows {
   View<int> column;      // of the groups, in the order of elimination
   View<double> z;
   View<int> source;      // of a row: its number in the step
-  View<double> x;        // velocities of the last call of `rates`
   View<double> free;     // rates without any force
   const Pattern* pattern = nullptr;
   Sets sets;             // of the groups with columns; group g is set set_of[g]
@@ -55,7 +54,7 @@ class Rows {
   void load(const Step& step, const Island& island, Patterns& patterns, Workspace& work);
 
   // x = x* + h Z' lambda,  p = e + Z x
-  void rates(View<const double> force, View<double> rate);
+  void rates(View<const double> force, View<double> rate) const;
   // rate += Z dx
   void add_along(const Group& g, View<const double> dx, View<double> rate) const;
   // dx += scale Z' force
@@ -63,7 +62,7 @@ class Rows {
 
   // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
   // gain := v - v0, in the order of the island's velocities.
-  void exact_rates(View<const double> force, View<double> rate, View<double> gain);
+  void exact_rates(View<const double> force, View<double> rate, View<double> gain) const;
 
   // Rates of a velocity of the step.
   void rates_of(View<const double> velocity, View<double> rate) const;
@@ -77,7 +76,7 @@ class Rows {
   Island island_;
   Workspace* work_ = nullptr;
   Inertia inertia_;
-  View<double> free_x_, offset_, scratch_;
+  View<double> x_, free_x_, offset_, scratch_;
   Pool<int> table_, columns_;  // columns_: of the groups, as numbers of the island
 
   void find_groups(Workspace& work);
@@ -87,7 +86,7 @@ class Rows {
   void set_laws();
   void set_scales(const Block& b);
   template <class Sum>
-  void sum_rates(View<const double> force, View<double> rate, View<double> gain);
+  void sum_rates(View<const double> force, View<double> rate, View<double> gain) const;
 };
 
 }  // namespace pliant

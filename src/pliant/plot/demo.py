@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant import demo
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.plot.style import BLUE, GREY, INK, PALE, VERMILLION, empty_figure
-from pliant.solvers import Printed
-from pliant.solvers.driver import solve
-from pliant.solvers.formulation import Formulation
+from pliant.printed import Printed
+from pliant.solve import solve
 
 STYLE: dict[str, Any] = {"Coulomb": (BLUE, "o", 5.5, BLUE), "Convex": (VERMILLION, "s", 8.5, "none")}
 FRICTIONS = tuple(round(0.025 * k, 3) for k in range(17))  # mu from 0 to 0.4

@@ -1,7 +1,1 @@
-"""How a step is solved: one file a formulation, the stages they share, and the linear algebra below."""
-
-from pliant.solvers.convex import Convex
-from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.printed import Printed
-
-__all__ = ["Convex", "Coulomb", "Printed"]
+"""The kernels of the solvers, and the derivative of a solution."""

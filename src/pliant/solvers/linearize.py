@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from pliant import _engine
 from pliant.constraints import Contact
 from pliant.errors import InputError, SolveError
 from pliant.flat import TANGENT, Flat
@@ -16,11 +17,9 @@ from pliant.inputs import Array, Ints, vector
 from pliant.problem import StepProblem
 from pliant.solution import Solution
 from pliant.solvers.answer import judge
-from pliant.solvers.certificate import law_residual
 from pliant.solvers.directions import PerConstraint, over_all_rows
-from pliant.solvers.newton import natural_map
 from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY, Rows
+from pliant.solvers.rows import MOBILITY
 from pliant.solvers.saddle import Saddle
 from pliant.solvers.whiten import factor_inertia
 
@@ -216,7 +215,7 @@ def linearize(problem: StepProblem, solution: Solution) -> Linearization:
             "an answer that does not keep the laws has no derivative; raise max_iterations, warm-start, or "
             "take a smaller step"
         )
-    pieces, mobility = _pieces_at(problem.flat(), solution)
+    pieces, mobility = _pieces_at(problem, solution)
     try:
         saddle = Saddle(problem.flat(), pieces, mobility)
     except RuntimeError as error:  # SuperLU's word for an exactly singular matrix
@@ -229,29 +228,24 @@ def linearize(problem: StepProblem, solution: Solution) -> Linearization:
     return Linearization(problem, solution, pieces, saddle)
 
 
-def _pieces_at(flat: Flat, solution: Solution) -> tuple[Pieces, Array]:
+def _pieces_at(problem: StepProblem, solution: Solution) -> tuple[Pieces, Array]:
     """The pieces of the laws at the solution, once it is found to be one; and the diagonal of G inv(M) G'."""
+    flat = problem.flat()
     force = np.concatenate([np.zeros(0), *(np.ravel(part) for part in solution.forces)])
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    judged = judge(flat, inertia, force, solution.velocity, solution.islands.row_island)
-    momentum, law, _, (rows, rate) = judged
+    _, _, _, (rows, rate) = judge(flat, inertia, force, solution.velocity, solution.islands.row_island)
+    law, momentum = _engine.certify(problem.record, force, solution.velocity)
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)
     size = _rate_sizes(flat, solution.velocity)
-    lift = _is_lifted(rows, force, rate)
-    kept = law_residual(rows, force, rate, size, 1.0) if lift else law
+    lifted, _ = _engine.certify(problem.record, force, solution.velocity, convex=True)
+    lift, kept = lifted < law, min(lifted, law)
     if not kept <= 2.0 * solution.residual + SLACK:
         raise InputError(
             "solution must be one of Coulomb() or Convex(): it keeps neither the laws nor the conditions of "
             f"the cone (residual {kept:.1e})"
         )
     return find_pieces(flat, rows, force, rate, size, lift=lift), rows.law[:, MOBILITY]
-
-
-def _is_lifted(rows: Rows, force: Array, rate: Array) -> bool:
-    """Whether the answer keeps the conditions of the cone, those of `Convex`, better than Coulomb's law."""
-    r = np.zeros(len(force))
-    return natural_map(rows, force, rate, 1.0, r) < natural_map(rows, force, rate, 0.0, r)
 
 
 def _check_shapes(problem: StepProblem, solution: Solution) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.materials import Material
-from pliant.solvers.formulation import Formulation
 from pliant.studies.scenes import HARD
 from pliant.systems.mujoco_calls import mj_step
 from pliant.systems.mujoco_door import mujoco

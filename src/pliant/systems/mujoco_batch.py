@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import InputError
-from pliant.solvers.formulation import Formulation
+from pliant.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver
 from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_laws import Substance

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pliant.flat import Flat
+from pliant.formulation import Formulation
 from pliant.inputs import Array, Ints
-from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_solve import Answer, free_gain, solve_flat
 from pliant.systems.mujoco_surfaces import BOUNCE, FAST

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError, SolveError
+from pliant.formulation import Formulation
 from pliant.solution import Status
-from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from pliant import _engine
 from pliant.checkup import Check, timed
 from pliant.errors import PliantError
-from pliant.systems.mujoco_door import mujoco
+from pliant.systems.mujoco_door import WANTED, mujoco
 
-REINSTALL: Final = 'pip install --force-reinstall "mujoco>=3.17,<5"'
+REINSTALL: Final = f'pip install --force-reinstall "{WANTED}"'
 
 
 def version() -> Check:
+    """Of MuJoCo here, and of the one that the engine was built with: a minor version may lay out its structs anew."""
+    built = _engine.build_info()["mujoco"]
+    minor = ".".join(built.split(".")[:2])
     try:
-        return Check("mujoco", True, mujoco().__version__)
+        found = mujoco().__version__
+        same = found.split(".")[:2] == minor.split(".")
+        remedy = f'pip install "mujoco=={minor}.*", or build pliant anew, in a clone: pip install --force-reinstall .'
+        return Check("mujoco", same, f"{found}, built with {built}", "" if same else remedy)
     except (ImportError, PliantError) as error:
         text, _, remedy = str(error).rpartition(": ")  # they end in it
         return Check("mujoco", False, text, remedy)
@@ -64,7 +71,7 @@ def first_step() -> Check:
 
 
 def _if_there(name: str, look: Callable[[], Check]) -> Callable[[], Check]:
-    """The same, but where there is no MuJoCo: `version` has said so."""
+    """The same, but where there is no MuJoCo that fits: `version` has said so."""
 
     def looked() -> Check:
         return look() if version().ok else Check(name, False, "not looked at: it needs MuJoCo")
@@ -72,6 +79,5 @@ def _if_there(name: str, look: Callable[[], Check]) -> Callable[[], Check]:
     return looked
 
 
-CHECKS: Final = {
-    name: _if_there(name, look) for name, look in (("layout", memory), ("library", opened), ("step", first_step))
-}
+NUMBA_CHECKS: Final = {"layout": _if_there("layout", memory), "library": _if_there("library", opened)}
+STEP: Final = _if_there("step", first_step)

@@ -11,7 +11,8 @@ from typing import Any, Final
 from pliant.errors import PliantError
 
 CALLBACKS: Final = ("passive", "control", "contactfilter", "sensor", "time", "act_dyn", "act_gain", "act_bias")
-OLDEST, NEWEST = (3, 17), (5, 0)  # the first that works, and the first that is not known
+WANTED: Final = "mujoco~=4.0"  # as in pyproject.toml
+OLDEST, NEWEST = (4, 0), (5, 0)  # the first that works, and the first that is not known
 
 
 @functools.cache
@@ -24,8 +25,7 @@ def mujoco() -> Any:
     version = tuple(int(part) for part in package.__version__.split(".")[:2])
     if not OLDEST <= version < NEWEST:
         raise PliantError(
-            f"MuJoCo {package.__version__} is not known to this pliant, which knows 3.17 up to 4: "
-            'pip install "mujoco>=3.17,<5"'
+            f'MuJoCo {package.__version__} is not known to this pliant, which knows 4: pip install "{WANTED}"'
         )
     return package
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from pliant.errors import PliantError
-from pliant.solvers.formulation import Formulation
+from pliant.formulation import Formulation
 from pliant.systems import mujoco_calls, mujoco_rollout
 from pliant.systems.mujoco_door import mujoco, part_of_mujoco
 from pliant.systems.mujoco_laws import Substance

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.formulation import Formulation
 from pliant.inputs import Array
-from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver, take_steps
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.errors import InputError, PliantError, SolveError
 from pliant.evaluate import span
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.interrupts import Interrupts
 from pliant.readout import COLUMNS
@@ -20,7 +21,6 @@ from pliant.recording import Recorder, State
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED
 from pliant.simulate import whole_steps
 from pliant.solution import Status
-from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import take_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco

@@ -141,7 +141,7 @@ def _options(model: Any, twin: Any) -> Span:
     for option in (model.opt, twin.opt):
         there = layout.from_address(_option_address(option, layout))
         if there.timestep != option.timestep or there.disableflags != option.disableflags:
-            raise PliantError("the options of this MuJoCo lie elsewhere than it says; install mujoco 3.17 or 4.0")
+            raise PliantError("the options of this MuJoCo lie elsewhere than it says; install mujoco 4.0")
     size = ctypes.sizeof(layout)
     return Span(*(_memory(_option_address(m.opt, layout), size) for m in (model, twin)))
 

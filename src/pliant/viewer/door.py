@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import InputError
+from pliant.formulation import Formulation
 from pliant.record import MAGIC
 from pliant.run_shown import run_to_show
-from pliant.solvers.formulation import Formulation
 from pliant.stage import Stage
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance

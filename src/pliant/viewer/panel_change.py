@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Final
 
+from pliant.formulation import Convex, Coulomb
 from pliant.laws import Law
-from pliant.solvers import Convex, Coulomb
 from pliant.viewer.scale import in_words
 from pliant.viewer.simulation import EVERYTHING, Simulation, stiffness_of
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.formulation import Formulation
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.readout import COLUMNS
 from pliant.solution import Status
-from pliant.solvers.formulation import Formulation
 from pliant.systems.mujoco_calls import checked_solver, mj_forward, mj_step
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco

@@ -12,8 +12,8 @@ import numpy as np
 
 from pliant.bench.trust.scene import CONVEX, COULOMB, Outcome, Verdict
 from pliant.bench.trust.traced import Traced, trace
+from pliant.formulation import Convex
 from pliant.materials import Material
-from pliant.solvers.convex import Convex
 from pliant.studies.peers import DISCRETE, SHARE, Peer, Runner, Setting, drake_peers, mujoco_settings, ours, peer_of
 from pliant.studies.study import Progress
 from pliant.systems.mujoco_door import mujoco

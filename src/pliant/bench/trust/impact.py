@@ -12,8 +12,8 @@ import numpy as np
 from pliant.bench.trust.cradle import swings
 from pliant.bench.trust.scene import CONVEX, COULOMB, Outcome, Scene, Verdict, engines
 from pliant.bench.trust.traced import Traced, trace
+from pliant.formulation import Convex
 from pliant.materials import Material
-from pliant.solvers.convex import Convex
 from pliant.studies.peers import DISCRETE, Peer, Runner, Setting, ours, peer_of, stiffen
 from pliant.studies.scenes import GRAVITY, PAIR_MODULUS
 from pliant.studies.study import Progress

@@ -12,12 +12,10 @@ from pliant.bench.trust.mechanics import floor_forces, watched
 from pliant.bench.trust.rod import RADIUS, SLIDING, gain, miss, regime, rod, rod_step, slide, sliding_force
 from pliant.bench.trust.scene import CONVEX, COULOMB, Outcome, Scene, Verdict, engines, try_out
 from pliant.errors import PliantError
+from pliant.formulation import Convex, Coulomb, Formulation
 from pliant.inputs import Array
 from pliant.solution import ContactState
-from pliant.solvers.convex import Convex
-from pliant.solvers.coulomb import Coulomb
-from pliant.solvers.driver import solve
-from pliant.solvers.formulation import Formulation
+from pliant.solve import solve
 from pliant.studies.peers import Peer, Runner
 from pliant.studies.scenes import HARD
 from pliant.studies.study import Progress

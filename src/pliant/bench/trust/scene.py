@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pliant.errors import PliantError
+from pliant.formulation import Convex
 from pliant.materials import Material
-from pliant.solvers.convex import Convex
 from pliant.studies.peers import Peer, Runner, drake_peers, mujoco_peers, ours
 from pliant.studies.study import Progress
 

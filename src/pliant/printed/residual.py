@@ -16,8 +16,8 @@ import numpy as np
 
 from pliant.flat import BILATERAL, TANGENT
 from pliant.inputs import Array
-from pliant.solvers.printed_optimum import projection
-from pliant.solvers.printed_program import Terms
+from pliant.printed.optimum import projection
+from pliant.printed.program import Terms
 
 
 def kkt_residual(terms: Terms, force: Array, psi: Array, kappa: Array) -> float:

@@ -15,11 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sparse
 
-from pliant.flat import BILATERAL, TANGENT, Flat
+from pliant.flat import BILATERAL, TANGENT
 from pliant.inputs import Array, Ints
-from pliant.solvers.island import Island
 
 NOTHING = 1e-150  # [m/s], [N]: what has no square in double precision; sticking shrinks a slip by 1e6 in every step
 MASS = 1e6  # [kg] h B of tangents that have no law of their own: the paper's B_r = B_s = 1e6 / h
@@ -62,40 +60,58 @@ class Program(NamedTuple):
     cones: list[Ints]  # places in `row`: (normal, tangents ...) of a contact, or one unilateral row
 
 
-def make_terms(flat: Flat, island: Island, zeta: float, compensate_drift: bool) -> Terms:
-    rows, h, m = island.rows, flat.step, len(flat.kind)
-    shape = m, len(flat.velocity)
-    Z = sparse.csr_array((rows.val, rows.idx, rows.ptr), shape=shape).toarray()
-    bare = np.isinf(flat.stiffness)  # tangents without a law
-    K = np.where(bare, 0.0, flat.stiffness)
-    B = np.where(bare, MASS / h, flat.damping)
-    size = np.diff(flat.block_ptr)
-    block = np.repeat(np.arange(len(size)), size)
-    drift = flat.curvature if compensate_drift else np.zeros(m)
-    tangent = flat.kind == TANGENT
-    inertial = _inertial(Z, drift, flat.kind, np.arange(m) - flat.block_ptr[block])
-    weight = np.select([flat.kind == BILATERAL, tangent], [0.0, 1.0], zeta)
+class Part(NamedTuple):
+    """The rows of an island and the velocities that they share."""
+
+    step: float  # h
+    mass: Array  # (nv, nv)
+    velocity: Array  # (nv,) v0
+    force: Array  # (nv,) f
+    jacobian: Array  # (m, nv)
+    block: Ints  # (m,) contacts share one
+    columns: dict[str, Array]  # (m,) each, of the flat record
+
+
+def make_terms(part: Part, zeta: float, compensate_drift: bool) -> Terms:
+    h, column, block = part.step, part.columns, part.block
+    kind = column["kind"].astype(np.int64)
+    m, tangent = len(kind), kind == TANGENT
+    root, Z = np.linalg.cholesky(part.mass), whitened(part.jacobian, part.mass)
+    gain = scipy.linalg.solve_triangular(root, h * part.force, lower=True)
+    bare = np.isinf(column["stiffness"])  # tangents without a law
+    K = np.where(bare, 0.0, column["stiffness"])
+    B = np.where(bare, MASS / h, column["damping"])
+    drift = column["curvature"] if compensate_drift else np.zeros(m)
+    first = np.searchsorted(block, block)
+    inertial = inertial_forces(Z, drift, kind, np.arange(m) - first)
+    weight = np.select([kind == BILATERAL, tangent], [0.0, 1.0], zeta)
     return Terms(
         step=h,
-        kind=flat.kind,
+        kind=kind,
         block=block,
         Z=Z,
         mobility=np.einsum("ij,ij->i", Z, Z),
         slope=h * K + B,
         drift=drift,
         inertial=inertial,
-        start=_felt(-K * flat.value - inertial),
-        rate=_felt(island.motion.per_row[0] + h * drift),
+        start=_felt(-K * column["value"] - inertial),
+        rate=_felt(part.jacobian @ part.velocity + Z @ gain + column["offset"] + h * drift),
         weight=weight,
-        friction=np.where(tangent, flat.friction, 1.0),
+        friction=np.where(tangent, column["friction"], 1.0),
     )
+
+
+def whitened(jacobian: Array, mass: Array) -> Array:
+    """Z = G inv(L'), M = L L'."""
+    root = np.linalg.cholesky(mass)
+    return np.ascontiguousarray(scipy.linalg.solve_triangular(root, jacobian.T, lower=True).T)
 
 
 def _felt(numbers: Array) -> Array:
     return np.where(np.abs(numbers) < NOTHING, 0.0, numbers)
 
 
-def _inertial(Z: Array, drift: Array, kind: Ints, place: Ints) -> Array:
+def inertial_forces(Z: Array, drift: Array, kind: Ints, place: Ints) -> Array:
     """Mhat Gdot v0 of b, u, n, r and s for themselves, Mhat = inv(G inv(M) G'), by least squares if rows are redundant.
 
     inv(Z Z') as inv(Z') inv(Z): the product would square the condition.
