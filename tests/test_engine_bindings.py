@@ -1,6 +1,7 @@
 """What crosses into the engine: records from arrays, hostile inputs, threads."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.support.problems import PROBLEMS
 from tests.support.random_problems import random_problem
 
 
-def solve(record: _engine.Record) -> tuple:
+def solve(record: _engine.Record) -> tuple[Any, ...]:
     return _engine.solve(record, None, None, False, 1e-8, 100)
 
 
@@ -85,6 +86,7 @@ NUMBERS = [[1.0, 2.0], (1, 2), range(3), np.arange(4)[::2], np.float32(0.5), Tru
 @pytest.mark.parametrize("data", NUMBERS)
 def test_numbers_become_a_copy_that_is_read_only(data):
     found = _engine.finite_reals(data)
+    assert found is not None
     np.testing.assert_array_equal(found, np.asarray(data, dtype=float))
     assert found.dtype == np.float64 and found.flags.c_contiguous and not found.flags.writeable
     assert not (isinstance(data, np.ndarray) and np.shares_memory(found, data))

@@ -80,7 +80,7 @@ def test_constraints_without_rows_keep_the_numbers_of_the_others():
     last = pliant.Unilateral([[1.0]], [0.0], Law(1.0))
     flat = one(constraints=[empty, empty, last]).flat()
     assert same(StepProblem.from_flat(flat).flat(), flat)
-    with pytest.raises(InputError, match="from_flat: constraint must rise from 0.*leave the field out"):
+    with pytest.raises(InputError, match=r"from_flat: constraint must rise from 0.*leave the field out"):
         StepProblem.from_flat(flat._replace(constraint=np.array([2**60])))
 
 

@@ -15,13 +15,13 @@ from pliant.flat import CLIPPED, NORMAL, UNILATERAL, Flat
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, Status
-from pliant.solvers.formulation import CANCELLATION
 from pliant.solvers.rows import MOBILITY, Rows
 
 LIGHT: Final = 1e5  # a mass so many times smaller than its neighbours is very light
 LEVER: Final = 0.1  # entries of a row that are so much smaller than its largest are levers, not bodies
 PARTING: Final = 1.0  # [m/s] rows that part faster than this, and than anything moved, began too deep
 GAIN: Final = 1e-6  # of the energy
+CANCELLATION: Final = 1e5  # forces so many times larger than what they do are those of rows that contradict each other
 ANSWERS: Final = 1e-6  # of the speed: answers that differ by more are two
 
 

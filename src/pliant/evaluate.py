@@ -71,7 +71,7 @@ def _called(name: str, time: float) -> str:
 def problem_at(system: System, time: float, q: Array, v: Array, step: float) -> StepProblem:
     """system.problem, for this state and step."""
     try:
-        problem = system.problem(time, q.copy(), v.copy(), step)
+        problem: Any = system.problem(time, q.copy(), v.copy(), step)
     except Exception as error:
         _explain(error, _called("problem", time))
         raise

@@ -7,7 +7,9 @@ dimension that follow each other make up one constraint.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,7 +33,8 @@ BOUNDS: Final = {  # (lower, upper) that a kind has; those of CLIPPED are given
 Arguments = tuple[Matrix, Array, Array, float, tuple[Constraint, ...]]  # of StepProblem
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """What the flat record does not say of the rows of a constraint, or not in one place."""
 
     kind: str
@@ -192,13 +195,13 @@ def _layouts(flat: Flat, named: bool) -> Iterator[Layout]:
     starts = np.flatnonzero(np.any([np.diff(column) != 0 for column in columns], axis=0)) + 1
     bounds = [0, *starts.tolist(), len(head)]
     last = -1
-    for first, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, end in pairwise(bounds):
         if named:
             index = int(flat.constraint[head[first]])
             if not last < index <= last + EMPTY:
                 raise InputError(
-                    f"constraint must rise from 0, one number for the rows of one kind that make up a "
-                    f"constraint, got {index} after {last} in row {head[first]}; leave the field out to group rows by kind"
+                    "constraint must rise from 0, one number for the rows of one kind that make up a constraint, "
+                    f"got {index} after {last} in row {head[first]}; leave the field out to group rows by kind"
                 )
             yield from (Layout("Bilateral", 0, 1) for _ in range(last + 1, index))  # those without rows
             last = index

@@ -71,13 +71,17 @@ class WarmStart:
     forces: tuple[Array, ...]
 
 
+# of the islands: row_island (m,), then residual, law residual, iterations, factorizations and status, (k,)
+Reports = tuple[Ints, Array, Array, Ints, Ints, Ints]
+
+
 class Answer(NamedTuple):
     """What the engine says, from which the rest of a solution follows."""
 
     problem: StepProblem
     force: Array  # (m,) of all rows
     state: Ints  # (m,) of ContactState on normals
-    islands: tuple[Array, ...]  # row_island, residual, law residual, iterations, factorizations, status
+    islands: Reports
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +148,8 @@ def _states(answer: Answer) -> tuple[Ints | None, ...]:
 
 def _stretch(answer: Answer) -> tuple[Array | None, ...]:
     """phi_t1 from K_t phi_t1 + B_t (phi_t1 - phi_t0) / h = -lambda_t."""
-    problem, out = answer.problem, []
+    problem = answer.problem
+    out: list[Array | None] = []
     for constraint, force in zip(problem.constraints, problem.split(answer.force), strict=True):
         law = constraint.tangent_law if force.ndim == 2 else None  # type: ignore[attr-defined]
         if law is None or not np.any(law.stiffness):

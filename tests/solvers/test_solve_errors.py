@@ -63,7 +63,7 @@ def test_statuses_carry_their_message():
             "solved", "iteration limit", "non-finite numbers in the answer"
         )  # fmt: skip
     assert "max_iterations" in str(Status.ITERATION_LIMIT)
-    assert "cone solver" in str(Status.SOLVED_BY_FALLBACK)
+    assert "convex program" in str(Status.SOLVED_BY_FALLBACK)
 
 
 def _sliding(force: float, mass: float = 1.0, step: float = 0.01) -> StepProblem:

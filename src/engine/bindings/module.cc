@@ -6,6 +6,7 @@
 
 NB_MODULE(_engine, module) {
   module.doc() = "The compiled engine of pliant; see pliant.solve.";
+  nanobind::set_leak_warnings(false);  // records may outlive the interpreter in caches of Python's
   pliant::bind_build_info(module);
   pliant::bind_record(module);
   pliant::bind_solve(module);

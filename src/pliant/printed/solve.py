@@ -34,6 +34,7 @@ class Found(NamedTuple):
     residual: float
     iterations: int
     factorizations: int
+    finite: bool = True
 
 
 @np.errstate(all="ignore")  # what overflows is a status
@@ -46,7 +47,8 @@ def solve_printed(problem: StepProblem, solver: Formulation, begin: float) -> So
     if np.all(flat.kind == BILATERAL):
         return _linear(problem, solver, begin)
     G, M = matrices(flat)
-    row_island, found, force = np.full(problem.rows, -1), [], np.zeros(problem.rows)
+    row_island, force = np.full(problem.rows, -1), np.zeros(problem.rows)
+    found: list[Found] = []
     for rows, part in _islands(flat, G, M):
         row_island[rows] = len(found)
         found.append(_solve_island(part, solver))
@@ -56,26 +58,27 @@ def solve_printed(problem: StepProblem, solver: Formulation, begin: float) -> So
     solved, limit, broken = (STATUSES.index(s) for s in (Status.SOLVED, Status.ITERATION_LIMIT, Status.NON_FINITE))
     status = np.array([_judged(one, solver, solved, limit, broken) for one in found])
     residuals = np.array([one.residual for one in found])
-    work = [np.array([one[i] for one in found], np.int64) for i in (2, 3)]
+    iterations, factorizations = (np.array([one[i] for one in found], np.int64) for i in (2, 3))
+    reports = (row_island, residuals, residuals, iterations, factorizations, status)
     impulse = flat.step * (G.T @ force)
     velocity = flat.velocity + sparse_solve(M, flat.step * flat.force + impulse)
     law, momentum = _engine.certify(problem.record, force, velocity)
     return Solution.of(
-        Answer(problem, force, _states(flat, G, M, force, velocity), (row_island, residuals, residuals, *work, status)),
+        Answer(problem, force, _states(flat, G, M, force, velocity), reports),
         velocity=velocity,
         impulse=impulse,
         status=STATUSES[int(status.max())],
         residual=residual,
         law_residual=law,
         momentum_residual=momentum,
-        iterations=int(work[0].sum()),
-        factorizations=int(work[1].sum()),
+        iterations=int(iterations.sum()),
+        factorizations=int(factorizations.sum()),
         solve_time=perf_counter() - begin,
     )
 
 
 def _judged(found: Found, solver: Printed, solved: int, limit: int, broken: int) -> int:
-    if not np.all(np.isfinite(found.force)):
+    if not found.finite:
         return broken
     return solved if found.residual < solver.tolerance else limit
 
@@ -86,7 +89,9 @@ def _linear(problem: StepProblem, solver: Printed, begin: float) -> Solution:
     if not (solver.compensate_drift and flat.curvature.any()):
         return solve_by_engine(problem, solver, None, None, begin)
     G, M = matrices(flat)
-    extra = -inertial_forces(whitened(G.toarray(), M.toarray()), flat.curvature, flat.kind, np.zeros(problem.rows))
+    extra = -inertial_forces(
+        whitened(G.toarray(), M.toarray()), flat.curvature, flat.kind, np.zeros(problem.rows, np.int64)
+    )
     shifted = problem.shifted(flat.offset + h * flat.curvature, G.T @ extra)
     found = solve_by_engine(shifted, solver, None, None, begin)
     force = np.concatenate([np.zeros(0), *found.forces]) + extra
@@ -136,14 +141,14 @@ def _solve_island(part: Part, solver: Printed) -> Found:
             return _optimum(terms, solver)
     except ValueError:  # of SciPy and NumPy, for numbers that have overflowed on the way
         pass
-    return Found(np.zeros(len(part.block)), math.inf, 0, 0)
+    return Found(np.zeros(len(part.block)), math.inf, 0, 0, finite=False)
 
 
 def _optimum(terms: Terms, solver: Printed) -> Found:
     bilateral = Bilateral(terms)
     program = reduce(terms, bilateral)
     if not len(program.row):
-        force, psi, kappa = _unfold(terms, bilateral, program, Optimum(*np.zeros((3, 0)), 0))
+        force, psi, kappa = _unfold(terms, bilateral, program, Optimum(np.zeros(0), np.zeros(0), np.zeros(0), 0))
         return Found(force, kkt_residual(terms, force, psi, kappa), 1, 1)
 
     def judge(found: Optimum) -> float:

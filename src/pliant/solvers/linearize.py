@@ -16,12 +16,11 @@ from pliant.flat import TANGENT, Flat
 from pliant.inputs import Array, Ints, vector
 from pliant.problem import StepProblem
 from pliant.solution import Solution
-from pliant.solvers.answer import judge
 from pliant.solvers.directions import PerConstraint, over_all_rows
 from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY
+from pliant.solvers.rows import MOBILITY, free_rates, make_rows
 from pliant.solvers.saddle import Saddle
-from pliant.solvers.whiten import factor_inertia
+from pliant.solvers.whiten import factor_inertia, velocity_gain
 
 RESULTS: Final = ("velocity", "forces")
 DATA: Final = ("velocity", "force", *ROW_DATA)
@@ -233,7 +232,10 @@ def _pieces_at(problem: StepProblem, solution: Solution) -> tuple[Pieces, Array]
     flat = problem.flat()
     force = np.concatenate([np.zeros(0), *(np.ravel(part) for part in solution.forces)])
     inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    _, _, _, (rows, rate) = judge(flat, inertia, force, solution.velocity, solution.islands.row_island)
+    rows, rate = make_rows(flat, inertia), np.zeros(len(force))
+    impulse = np.bincount(flat.jac_idx, flat.jac_val * np.repeat(force, np.diff(flat.jac_ptr)), len(flat.velocity))
+    gain = velocity_gain(inertia, flat.step * (flat.force + impulse), np.zeros(len(impulse)))
+    free_rates(rows, flat.velocity, gain, rate)
     law, momentum = _engine.certify(problem.record, force, solution.velocity)
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)

@@ -15,7 +15,7 @@ from pliant._compile import kernel
 from pliant._intrinsics import folded, long_room, room
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
-from pliant.solvers.compensated import two_product, two_sum
+from pliant.solvers.compensated import add_product, two_product, two_sum
 from pliant.solvers.whiten import Inertia, whiten_rows
 
 # Columns of Rows.law.
@@ -316,3 +316,14 @@ def rates(rows: Rows, x: Array, p: Array) -> None:
         for e in range(rows.ptr[i], rows.ptr[i + 1]):
             s += rows.val[e] * x[rows.idx[e]]
         p[i] = s
+
+
+@kernel
+def free_rates(rows: Rows, v0: Array, push: Array, p: Array) -> None:
+    """p = G v0 + e + G push, summed in twofold precision; v0 + push need not be representable."""
+    for i in range(p.size):
+        hi, lo = rows.law[i, OFFSET], 0.0
+        for e in range(rows.jac_ptr[i], rows.jac_ptr[i + 1]):
+            hi, lo = add_product(hi, lo, rows.jac_val[e], v0[rows.jac_idx[e]])
+            hi, lo = add_product(hi, lo, rows.jac_val[e], push[rows.jac_idx[e]])
+        p[i] = hi + lo
