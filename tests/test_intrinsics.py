@@ -8,10 +8,8 @@ import pytest
 from pliant import _intrinsics as plain
 from pliant._compile import kernel
 from pliant._intrinsics import (
-    add_eight,
+    address,
     cubes,
-    few,
-    flattened,
     floats,
     folded,
     ints,
@@ -20,8 +18,6 @@ from pliant._intrinsics import (
     octets,
     product_error,
     room,
-    subtract_eight,
-    subtract_two,
 )
 from pliant.inputs import Array, Ints
 
@@ -71,7 +67,7 @@ def test_views_see_the_memory(kind, view, type):
 @kernel
 def shapes(a: Array, out: Ints) -> float:
     """Sizes of what was made of a, and its entries, weighed by their places."""
-    line, plane, solid = flattened(a), folded(a, 2, 4), cubes(a)
+    line, plane, solid = floats(address(a), a.size), folded(a, 2, 4), cubes(a)
     out[0], out[1], out[2] = line.size, plane.shape[0], plane.shape[1]
     out[3], out[4], out[5] = solid.shape[0], solid.shape[1], solid.shape[2]
     line[0] = 7.0
@@ -81,7 +77,7 @@ def shapes(a: Array, out: Ints) -> float:
 @kernel
 def worked(n: int) -> float:
     """Sum of squares, by way of three rooms that must not overlap."""
-    a, b, c = room(n), long_room(n), few()
+    a, b, c = room(n), long_room(n), room(8)
     for i in range(n):
         a[i], b[i] = 1.0 * i, i
     for i in range(8):
@@ -103,48 +99,3 @@ def test_views_have_other_shapes():
 def test_rooms_are_apart_and_given_back(n):
     for _ in range(200):  # a megabyte each time, were it kept
         assert worked(n) == sum(i * i for i in range(n))
-
-
-@kernel
-def added(x: Array, to: int, of: int, apart: int, a: float, b: float, c: float, d: float) -> None:
-    add_eight(x, to, x, of, apart, a, b, c, d)
-
-
-@pytest.mark.parametrize(("of", "apart"), [(0, 8), (20, 9), (20, 0), (7, 3)])
-def test_eight_of_four_rows_at_a_time(of, apart):
-    rng = np.random.default_rng(of)
-    x, factors = rng.standard_normal(60), rng.standard_normal(4)
-    y = x.copy()
-    added(x, 11, of, apart, *factors)
-    plain.add_eight(y, 11, y, of, apart, *factors)
-    np.testing.assert_array_equal(x, y)
-
-
-@kernel
-def subtracted_twice(x: Array, to: int, of: int, then: int, a: float, b: float) -> None:
-    subtract_two(x, to, of, then, a, b)
-
-
-@pytest.mark.parametrize(("of", "then"), [(0, 20), (3, 11), (30, 8)])
-def test_eight_of_two_rows_at_a_time(of, then):
-    x = np.random.default_rng(of).standard_normal(40)
-    y = x.copy()
-    subtracted_twice(x, 11, of, then, 0.7, -1.3)
-    plain.subtract_two(y, 11, of, then, 0.7, -1.3)
-    np.testing.assert_array_equal(x, y)
-
-
-@kernel
-def subtracted(x: Array, to: int, of: int, factor: float) -> None:
-    subtract_eight(x, to, of, factor)
-
-
-@pytest.mark.parametrize("of", [0, 3, 8, 11, 30])
-def test_eight_at_a_time(of):
-    """Also where the two overlap: all are read before one is written."""
-    rng = np.random.default_rng(of)
-    x = rng.standard_normal(40)
-    y = x.copy()
-    subtracted(x, 11, of, 0.7)
-    plain.subtract_eight(y, 11, of, 0.7)
-    np.testing.assert_array_equal(x, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 import subprocess
@@ -16,8 +15,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems import mujoco_door, mujoco_solve
+from pliant.systems import mujoco_door
 from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, start, state
+from tests.systems.test_mujoco_direct import through_arrays
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -104,22 +104,24 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
 
 
-def test_what_coulomb_does_not_find_is_left_to_the_convex_program_and_said_once(caplog, monkeypatch):
-    real = mujoco_solve._solve
-
-    def gives_up(flat, solver, guess, start, search):
-        found = real(flat, solver, guess, start, search)
-        return found if isinstance(solver, pliant.Convex) else found._replace(status=pliant.Status.ITERATION_LIMIT)
-
-    model, data = shaken("everything")
-    other = copy.copy(data)
-    pliant.mj_step(model, other, 5, solver=pliant.Convex())
-    monkeypatch.setattr(mujoco_solve, "_solve", gives_up)
-    with caplog.at_level(logging.WARNING, logger="pliant"):
-        pliant.mj_step(model, data, 5, solver=pliant.Coulomb(max_iterations=20))
-    assert pliant.stats(data).statuses[pliant.Status.SOLVED_BY_FALLBACK] == 5
-    assert len([r for r in caplog.records if "the convex program in place" in r.getMessage()]) == 1
-    assert data.qvel == pytest.approx(other.qvel, rel=1e-6, abs=1e-6)
+def test_hard_steps_are_counted_and_said_once_whether_compiled_or_not(caplog, monkeypatch):
+    """Also those that the convex program answers in the place of Coulomb's law."""
+    found = []
+    for compiled in (True, False):
+        with monkeypatch.context() as patch:
+            if not compiled:
+                through_arrays(patch)
+            for limit in (2, 4, 5, 6, 8, 10, 12):
+                model, data = shaken("dropped")
+                caplog.clear()
+                with caplog.at_level(logging.WARNING, logger="pliant"):
+                    pliant.mj_step(model, data, 60, solver=pliant.Coulomb(max_iterations=limit))
+                statuses = pliant.stats(data).statuses
+                for status in (pliant.Status.SOLVED_BY_FALLBACK, pliant.Status.ITERATION_LIMIT):
+                    assert sum(str(status) in r.getMessage() for r in caplog.records) == (statuses[status] > 0)
+                found.append((statuses, [r.getMessage() for r in caplog.records], state(model, data).tobytes()))
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
+    assert any(statuses[pliant.Status.SOLVED_BY_FALLBACK] for statuses, _, _ in found)
 
 
 def test_threads_that_share_a_model_do_not_disturb_each_other():

@@ -1,14 +1,14 @@
 // The solve as a C function, for compiled code that calls no Python: MuJoCo's step.
+#include "bindings/c_entry.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <nanobind/nanobind.h>
 #include "solve/solve.h"
 
-namespace nb = nanobind;
-
+namespace pliant {
 namespace {
 
 // A table of 64-bit words, as pliant/systems/mujoco_engine.py fills it: the options, the step in the order of Step, and
@@ -35,9 +35,9 @@ std::span<T> view(T* first, std::int64_t count) {
   return first ? std::span<T>(first, static_cast<std::size_t>(count)) : std::span<T>();
 }
 
-pliant::Step step_of(const Request& r) {
+Step step_of(const Request& r) {
   const std::int64_t n = r.velocities, m = r.rows;
-  pliant::Step step;
+  Step step;
   step.h = r.h;
   step.mass_start = view(r.mass_start, n + 1);
   step.mass_column = view(r.mass_column, r.mass_start[n]);
@@ -68,9 +68,9 @@ std::span<const double> guess_of(const Request& r) {
 }
 
 std::int64_t solve(const Request& r) {
-  thread_local pliant::Solver solver;
-  const pliant::Options options{r.convex != 0, r.tolerance, static_cast<int>(r.max_iterations)};
-  const pliant::Report report =
+  thread_local Solver solver;
+  const Options options{r.convex != 0, r.tolerance, static_cast<int>(r.max_iterations)};
+  const Report report =
       solver.solve(step_of(r), guess_of(r), view(r.start, r.rows), options,
                    view(r.new_velocity, r.velocities), view(r.row_force, r.rows), {}, {});
   r.report[0] = report.residual;
@@ -89,8 +89,10 @@ extern "C" std::int64_t pliant_solve(const Request* request) noexcept {
   }
 }
 
-void bind_c_entry(nb::module_& module) {
+void bind_c_entry(nanobind::module_& module) {
   module.def(
       "solve_entry", [] { return reinterpret_cast<std::uintptr_t>(&pliant_solve); },
       "The address of the C function that solves a step.");
 }
+
+}  // namespace pliant

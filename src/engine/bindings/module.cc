@@ -1,9 +1,8 @@
 // The Python module pliant._engine.
 #include "bindings/build_info.h"
+#include "bindings/c_entry.h"
 #include "bindings/record.h"
 #include "bindings/solve.h"
-
-void bind_c_entry(nanobind::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "The compiled engine of pliant; see pliant.solve.";
@@ -11,5 +10,5 @@ NB_MODULE(_engine, module) {
   pliant::bind_build_info(module);
   pliant::bind_record(module);
   pliant::bind_solve(module);
-  bind_c_entry(module);
+  pliant::bind_c_entry(module);
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.errors import InputError, SolveError
 from pliant.formulation import Formulation
-from pliant.solution import Status
+from pliant.solution import STATUSES, Status
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
@@ -19,7 +19,7 @@ from pliant.systems.mujoco_otherwise import reason
 from pliant.systems.mujoco_roll import Course
 from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_sound import check_finite, check_size
-from pliant.systems.mujoco_stats import STATUSES, stats
+from pliant.systems.mujoco_stats import stats
 from pliant.systems.mujoco_step import Stepper
 from pliant.systems.mujoco_steppers import stepper_of
 

@@ -9,7 +9,6 @@ from pliant.formulation import Formulation
 from pliant.systems.mujoco_answer import UNUSUAL
 from pliant.systems.mujoco_layout import layout
 from pliant.systems.mujoco_native import callbacks_set, library
-from pliant.systems.mujoco_solve import by_engine
 
 HARD: Final = "a bounce, or an impact that spins a body"
 
@@ -23,7 +22,7 @@ def reason(special: Sequence[str], data: Any, solver: Formulation, found: int) -
         return "MuJoCo's library is not open to compiled code"
     if special:
         return f"the model has {', '.join(special)}"
-    if not by_engine(solver):
+    if not solver.linearizes:
         return f"the solver is {type(solver).__name__}"
     if found == UNUSUAL:
         return HARD

@@ -10,14 +10,13 @@ import numpy as np
 from pliant._intrinsics import address
 from pliant.errors import PliantError
 from pliant.flat import INTEGER_FIELDS, ROW_FIELDS, Flat
-from pliant.formulation import Convex, Coulomb, Formulation
+from pliant.formulation import Coulomb, Formulation
 from pliant.inputs import Array
 from pliant.problem import StepProblem
-from pliant.solution import Status
+from pliant.solution import STATUSES, Status
 from pliant.solve import solve
 from pliant.systems.mujoco_engine import FAILED, TALLY, Options, engine_room, solve_record
 from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, make_flat
-from pliant.systems.mujoco_stats import STATUSES
 
 DEFAULT: Final = Coulomb()
 NO_START: Final = np.zeros(0)
@@ -57,18 +56,13 @@ class Step:
         return solve_flat(self.flat, solver, guess, start)
 
 
-def by_engine(solver: Formulation) -> bool:
-    """Whether this formulation is one of the engine's."""
-    return isinstance(solver, Coulomb | Convex)
-
-
 def solve_flat(flat: Flat, solver: Formulation, guess: Array, start: Array = NO_START) -> Answer:
     """The answer to a record, never with more energy than there is. guess, start: as of `Step.solve`."""
-    if not by_engine(solver):
+    if not solver.linearizes:
         return _elsewhere(flat, solver)
     nv, m = len(flat.velocity), len(flat.kind)
     velocity, force, tally = np.empty(nv), np.empty(m), np.zeros(TALLY)
-    options = Options(isinstance(solver, Convex), float(solver.tolerance), solver.max_iterations)
+    options = Options(solver.convex, float(solver.tolerance), solver.max_iterations)
     desk = np.empty(engine_room(nv, m), np.int64)
     status = solve_record(flat, guess, start, options, velocity, force, tally, address(desk))
     if status == FAILED:

@@ -8,12 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.solution import Status
+from pliant.solution import STATUSES, Status
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kept import Kept
 
 # Places in `totals`, after those of the statuses in their order.
-STATUSES: Final = tuple(Status)  # as the engine numbers them
 ITERATIONS, FACTORIZATIONS, WORST = range(len(STATUSES), len(STATUSES) + 3)
 # Places in `times`. All that MuJoCo does but for collision and rows counts as kinematics.
 PARTS: Final = ("kinematics", "collision", "assembly", "solve")

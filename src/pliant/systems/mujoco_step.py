@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.formulation import Convex, Formulation
+from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.solution import Status
 from pliant.systems.mujoco_answer import OTHERWISE
@@ -37,7 +37,7 @@ from pliant.systems.mujoco_roll import Course, roll_at, step_once
 from pliant.systems.mujoco_rows import mass_pattern, read_rows
 from pliant.systems.mujoco_site import Fixed, Site
 from pliant.systems.mujoco_smooth import Passive, smooth
-from pliant.systems.mujoco_solve import NO_START, Answer, Step, by_engine
+from pliant.systems.mujoco_solve import NO_START, Answer, Step
 from pliant.systems.mujoco_sound import check_finite
 from pliant.systems.mujoco_spin import Bodies, free_bodies, inertial, spin
 from pliant.systems.mujoco_stats import CLOCKED, stats
@@ -177,9 +177,9 @@ class Stepper:
         not known to be one, `refresh` may help; UNUSUAL: it is none. Nothing has changed then but what follows from the
         state."""
         site = self._sites.get(data)
-        if site is None or not by_engine(solver):
+        if site is None or not solver.linearizes:
             return OTHERWISE
-        options = isinstance(solver, Convex), float(solver.tolerance), solver.max_iterations
+        options = solver.convex, float(solver.tolerance), solver.max_iterations
         if course is None:
             found: int = step_once(site.place, not advance, *options)
         else:
