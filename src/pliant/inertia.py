@@ -36,6 +36,37 @@ def read_mass(data: Any) -> Matrix:
     return mass
 
 
+def read_stiffness(data: Any, nv: int) -> Matrix:
+    """(nv,) diagonal, (nv, nv) dense, or sparse -> the same form, read-only; symmetric positive semidefinite."""
+    label = "StepProblem: stiffness"
+    stiffness = canonical(label, data) if sparse.issparse(data) and data.ndim == 2 else floats(label, data)
+    if stiffness.shape not in ((nv,), (nv, nv)):
+        raise InputError(
+            f"{label} must have shape ({nv}, {nv}), dense or sparse, or ({nv},) for a diagonal, "
+            f"got shape {stiffness.shape}"
+        )
+    if (stiffness if stiffness.ndim == 1 else stiffness.diagonal()).min() < 0.0:
+        raise InputError(f"{label} must be positive semidefinite, but its diagonal has a negative entry")
+    return stiffness
+
+
+def times(matrix: Matrix, vector: Array) -> Array:
+    """matrix @ vector, of a diagonal too."""
+    return matrix * vector if matrix.ndim == 1 else matrix @ vector
+
+
+def added(a: Matrix, b: Matrix) -> Matrix:
+    """The sum, sparse where one of them is; diagonals may be vectors."""
+    if a.ndim == b.ndim and sparse.issparse(a) == sparse.issparse(b):
+        total = a + b
+    elif sparse.issparse(a) or sparse.issparse(b):
+        parts = (sparse.diags_array(part, format="csr") if part.ndim == 1 else sparse.csr_array(part) for part in (a, b))
+        total = sum(parts, start=sparse.csr_array(a.shape if a.ndim == 2 else b.shape))
+    else:
+        total = (np.diag(a) if a.ndim == 1 else a) + (np.diag(b) if b.ndim == 1 else b)
+    return canonical("StepProblem: mass", total) if sparse.issparse(total) else frozen(total)
+
+
 def _symmetrized(mass: Matrix, diagonal: Array) -> Matrix:
     """(M + M') / 2 where the two differ by rounding, M itself where they do not."""
     if not sparse.issparse(mass):

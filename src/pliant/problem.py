@@ -14,7 +14,7 @@ import pliant.flat as flat_record
 from pliant.constraints import Constraint, Contact
 from pliant.errors import FileError, InputError
 from pliant.flat import Flat
-from pliant.inertia import read_mass
+from pliant.inertia import added, read_mass, read_stiffness, times
 from pliant.inputs import Array, Matrix, floats, vector
 from pliant.laws import spread
 from pliant.lowering import lower
@@ -23,13 +23,14 @@ from pliant.saving import load_step, save_step
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class StepProblem:
-    """Find v1 and lambda with `M (v1 - v0) = h (f + G' lambda)` and `lambda_i = Law_i(G_i v1 + e_i)`.
+    """Find v1 and lambda with `M (v1 - v0) = h (f + G' lambda - h K v1)` and `lambda_i = Law_i(G_i v1 + e_i)`.
 
     mass         M, symmetric positive definite: (nv, nv) dense or sparse, or (nv,) a diagonal
     velocity     v0, (nv,)
     force        f, all forces but those of the constraints, (nv,)
     step         h [s], > 0
     constraints  Bilateral, Unilateral, Clipped, Contact, in any order and number
+    stiffness    K [N/m], symmetric positive semidefinite: (nv, nv) dense or sparse, or (nv,) a diagonal; None: 0
     """
 
     mass: Matrix
@@ -37,11 +38,19 @@ class StepProblem:
     force: Array
     step: float
     constraints: tuple[Constraint, ...]
+    stiffness: Matrix | None
     _rows: int = field(repr=False)
     _flat: list[Flat] = field(repr=False)  # empty, or the unpadded record once it was asked for
 
     def __init__(
-        self, mass: Any, velocity: Any, force: Any, step: float, constraints: Iterable[Constraint] = ()
+        self,
+        mass: Any,
+        velocity: Any,
+        force: Any,
+        step: float,
+        constraints: Iterable[Constraint] = (),
+        *,
+        stiffness: Any = None,
     ) -> None:
         M = read_mass(mass)
         nv = M.shape[0]
@@ -51,6 +60,7 @@ class StepProblem:
             "force": vector("StepProblem: force", force, nv, f"one per row of the mass ({nv},)"),
             "step": _read_step(step),
             "constraints": _read_constraints(constraints, nv),
+            "stiffness": None if stiffness is None else read_stiffness(stiffness, nv),
             "_flat": [],
         }
         fields["_rows"] = sum(constraint.rows for constraint in fields["constraints"])
@@ -80,7 +90,11 @@ class StepProblem:
         Without padding the record is made once and shared: do not write to its arrays.
         """
         if not self._flat:
-            self._flat.append(lower(self.mass, self.velocity, self.force, self.step, self.constraints))
+            mass, force, h = self.mass, self.force, self.step
+            if self.stiffness is not None:  # M + h^2 K and f - h K v0
+                mass = added(mass, h * h * self.stiffness)
+                force = force - h * times(self.stiffness, self.velocity)
+            self._flat.append(lower(mass, self.velocity, force, h, self.constraints))
         if rows is velocities is blocks is entries is mass_entries is None:
             return self._flat[0]
         return flat_record.pad(
@@ -98,14 +112,13 @@ class StepProblem:
         Nothing is checked again: the rest is shared with this problem.
         """
         flat = self.flat()
-        force = self.force + push
         changed = object.__new__(type(self))
         constraints = (
             constraint.with_rate_offset(part)
             for constraint, part in zip(self.constraints, self.split(offsets), strict=True)
         )
-        fields = {**self.__dict__, "force": force, "constraints": tuple(constraints)}
-        fields["_flat"] = [flat._replace(offset=np.array(offsets, dtype=float), force=force)]
+        fields = {**self.__dict__, "force": self.force + push, "constraints": tuple(constraints)}
+        fields["_flat"] = [flat._replace(offset=np.array(offsets, dtype=float), force=flat.force + push)]
         changed.__dict__.update(fields)
         return changed
 
