@@ -152,9 +152,7 @@ def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[
     return values
 
 
-def stiffness_at(
-    system: Any, time: float, q: Array, forces: Sequence[Array], problem: StepProblem
-) -> Matrix | None:
+def stiffness_at(system: Any, time: float, q: Array, forces: Sequence[Array], problem: StepProblem) -> Matrix | None:
     """system.geometric_stiffness for the forces of the step before: K_g, symmetric; None where it gives none."""
     where, nv = _Called("geometric_stiffness", time), problem.nv
     with where:

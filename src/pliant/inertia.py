@@ -60,7 +60,9 @@ def added(a: Matrix, b: Matrix) -> Matrix:
     if a.ndim == b.ndim and sparse.issparse(a) == sparse.issparse(b):
         total = a + b
     elif sparse.issparse(a) or sparse.issparse(b):
-        parts = (sparse.diags_array(part, format="csr") if part.ndim == 1 else sparse.csr_array(part) for part in (a, b))
+        parts = (
+            sparse.diags_array(part, format="csr") if part.ndim == 1 else sparse.csr_array(part) for part in (a, b)
+        )
         total = sum(parts, start=sparse.csr_array(a.shape if a.ndim == 2 else b.shape))
     else:
         total = (np.diag(a) if a.ndim == 1 else a) + (np.diag(b) if b.ndim == 1 else b)

@@ -32,8 +32,8 @@ def step(
     met: "auto" ("lookahead" where system.values gives phi, else "tangent"), "tangent", "lookahead" or "paper".
     Printed() has no derivative: there "lookahead" solves again in every round. Printed(compensate_drift=True) uses
     curvature by itself with "tangent" and "paper", never twice, and not with "lookahead".
-    warm_start: the Solution of the step before; system.geometric_stiffness is asked with its forces. A step that ends at its iteration limit is not an error: look at
-    Solution.status.
+    warm_start: the Solution of the step before, with whose forces system.geometric_stiffness is asked. A step that ends
+    at its iteration limit is not an error: look at Solution.status.
     """
     check_system(system)
     taken = take_step(
