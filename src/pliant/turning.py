@@ -1,7 +1,7 @@
 """Forces that turn with what they act on: the geometric stiffness of the forces of the step before, implicitly.
 
-A stiff force keeps its direction of the start of the step. To a light body that turns under it, it is an explicit spring
-of stiffness K_g = -d(G' lambda)/dq. With w the squares of the angles by which such a spring turns in a step,
+A stiff force keeps its direction of the start of the step. To a light body that turns under it, it is an explicit
+spring of stiffness K_g = -d(G' lambda)/dq. With w the squares of the angles by which such a spring turns in a step,
 h^2 K_g x = w M x, the step is taken with
 
     K  = K_g w^2/(1 + w^2), mode by mode: left out where h^2 K_g is well below M
