@@ -217,9 +217,11 @@ def swung(name: str, step: float, duration: float) -> Results:
             torn = True
             break
         torn = runner.torn or not runner.widest < TORN
-        if torn:
-            break
         now = done * step
+        if torn:
+            if np.all(np.isfinite(runner.segments)):
+                shapes.append((now, runner.segments))
+            break
         time.append(now)
         energy.append((runner.energy - begin) / swing)
         open_by = max(open_by, runner.widest)
@@ -231,7 +233,7 @@ def swung(name: str, step: float, duration: float) -> Results:
         "engine": name,
         "step": step,
         "duration": duration,
-        "torn": time[-1] + each * step if torn else None,
+        "torn": done * step if torn else None,
         "open": None if torn else open_by,
         "gained": max(energy),
         "lost_early": -energy[early] if len(energy) > early else None,

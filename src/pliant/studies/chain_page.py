@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pliant.plot.style import label, look, panels
+from pliant.plot.style import PALE, label, look, panels
 from pliant.studies.measure import pick
 from pliant.studies.page import Caption, Page, Results, Table, cell
 
-SPAN: Final = 10.0  # [s] of the energies shown
-LOW, HIGH = -0.65, 0.35  # of the swing
+FIRST: Final = 0.02  # [s] of the energies shown
+LOW, HIGH = -1.05, 0.35  # of the swing
 DRAWN: Final = 0.01  # the step of the shapes [s]
 
 
@@ -40,17 +40,16 @@ def _names(results: Results) -> list[str]:
 
 def _energies(results: Results) -> Any:
     steps = list(dict.fromkeys(case["step"] for case in results["cases"]))
-    title = "The chain's energy above that of the start, where it tears the curve ends"
+    title = "The chain's energy above that of the start; a cross where a joint is open by a link"
     figure, axes = panels(len(steps), columns=3, title=title, height=2.2)
     for k, (ax, step) in enumerate(zip(axes, steps, strict=True)):
         for number, name in enumerate(_names(results)):
             (case,) = pick(results["cases"], engine=name, step=step)
-            ax.plot(case["time"], case["energy"], **look(number), label=name)
+            ax.semilogx(case["time"][1:], case["energy"][1:], **look(number), label=name)
             if case["torn"] is not None:
-                ax.plot(
-                    case["time"][-1], min(max(case["energy"][-1], LOW), HIGH), "x", color=look(number)["color"], ms=6
-                )
-        ax.set_xlim(-0.02 * SPAN, SPAN)
+                last = min(max(case["energy"][-1], LOW), HIGH)
+                ax.plot(case["torn"], last, "x", color=look(number)["color"], ms=6)
+        ax.set_xlim(FIRST, results["cases"][0]["duration"])
         ax.set_ylim(LOW, HIGH)
         label(ax, "time [s]", "of the swing" if k % 3 == 0 else "", f"h = {1e3 * step:g} ms")
     _legend(figure, axes[0], len(_names(results)))
@@ -60,20 +59,21 @@ def _energies(results: Results) -> Any:
 def _shapes(results: Results) -> Any:
     """The links, each as it lies, at some moments; a chain that tears is shown up to then."""
     names = _names(results)
-    title = f"The chain in steps of {1e3 * DRAWN:g} ms, the links as they lie, shifted from moment to moment"
-    figure, axes = panels(len(names), columns=min(len(names), 3), title=title, height=2.4)
-    for ax, name in zip(axes, names, strict=True):
+    title = f"The chain in steps of {1e3 * DRAWN:g} ms, every link as it lies, the last moment in colour"
+    figure, axes = panels(len(names), columns=len(names), title=title, height=2.5)
+    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
         (case,) = pick(results["cases"], engine=name, step=DRAWN)
-        for k, (now, segments) in enumerate(case["shapes"]):
-            colour = look(k)["color"]
+        for now, segments in case["shapes"]:
+            last = now == case["shapes"][-1][0]
+            colour = look(k)["color"] if last else PALE
             for (x1, y1), (x2, y2) in segments:
-                ax.plot([x1 + 0.35 * k, x2 + 0.35 * k], [y1, y2], color=colour, lw=1.4, solid_capstyle="round")
-            ax.plot(segments[-1][1][0] + 0.35 * k, segments[-1][1][1], "o", color=colour, ms=5)
-            ax.annotate(f"{now:g} s", (0.35 * k, 0.03), ha="center", fontsize=8)
-        ax.set_xlim(-0.3, 2.5)
-        ax.set_ylim(-1.15, 0.2)
+                ax.plot([x1, x2], [y1, y2], color=colour, lw=1.5 if last else 0.7, solid_capstyle="butt")
+            ax.plot(segments[-1][1][0], segments[-1][1][1], "o", color=colour, ms=6 if last else 3)
+        ax.set_xlim(-0.45, 0.65)
+        ax.set_ylim(-1.25, 0.1)
         ax.set_aspect("equal")
-        label(ax, "", "height [m]", name if case["torn"] is None else f"{name}: torn after {case['torn']:.2g} s")
+        words = f"at {case['shapes'][-1][0]:g} s" if case["torn"] is None else f"torn after {case['torn']:.2g} s"
+        label(ax, words, "height [m]" if k == 0 else "", name.replace(", without", ",\nwithout").replace("o, ", "o,\n"))
     return figure
 
 
@@ -96,7 +96,7 @@ PAGE: Final = Page(
             "The energy above that of the start in parts of the swing, which is the energy above the chain hanging at "
             "rest; a cross where a joint is open by a link.",
         ),
-        "chain": Caption("", "Every link at several moments, in steps of 10 ms; shifted to the right with time."),
+        "chain": Caption("", "Every link at several moments, in steps of 10 ms, up to where the chain tears."),
     },
     tables,
 )
