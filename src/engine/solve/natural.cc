@@ -18,12 +18,9 @@ void NaturalMap::reserve(const Rows& rows, Workspace& work) {
 double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift) {
   const double h = rows.h;
   double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
-  double most = 0, wrong = 0;
   auto count = [&](const Row& row, double f, double target, double known) {
     const double miss = std::fabs(f - target), weight = h * std::sqrt(row.self);
     sum += miss;  // the comparisons of max lose a NaN
-    most = std::max(most, std::fabs(target));
-    wrong = std::max(wrong, miss);
     if (row.self > 0) {
       worst = std::max(worst, weight * miss);
       largest = std::max(largest, weight * std::fabs(f));
@@ -61,9 +58,9 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
     for (int i = b.first + 1; i < b.first + b.size; i++) count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
   }
-  stray = most > 0 ? wrong / most : 0;
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
   if (!(sum < infinity && scale < infinity)) return infinity;
+  floor = scale > 0 ? 4 * std::numeric_limits<double>::epsilon() * largest / scale : 0;
   const double moving = worst == 0 ? 0 : scale > 0 ? worst / scale : 1;
   return std::max(moving, still);
 }

@@ -32,7 +32,7 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
 
 void Newton::forget_factors(const Rows& rows) {
   factored_ = refined_ = false;
-  epsilon_ = rows.linear || rows.precise ? least_epsilon : epsilon;
+  epsilon_ = rows.linear ? 0 : rows.precise ? least_epsilon : epsilon;
 }
 
 void Newton::start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
@@ -115,7 +115,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
     if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
-    if (!fresh && found > 0.3 * last && found < chord) refine(linear.precise);
+    if (!fresh && found > 0.3 * last && found < chord && found > map.floor) refine(linear.precise);
     last = found;
     if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
   }
@@ -247,7 +247,7 @@ void Newton::onto_rims(const Rows& rows) {
 void Newton::refine(bool precise) {
   const double least = precise ? precise_epsilon : least_epsilon;
   refined_ = epsilon_ > least;
-  epsilon_ = std::max(finer * epsilon_, least);
+  if (refined_) epsilon_ = std::max(finer * epsilon_, least);
 }
 
 void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain) {
@@ -264,9 +264,9 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
       best = found;
       std::copy(force.begin(), force.end(), best_.begin());
     }
-    if (found < 0.01 * rounding || worse > patience || step == steps) break;
+    if (found < 0.001 * rounding || worse > patience || step == steps) break;
     const bool slow = found > 0.3 * last;
-    if (slow && found < rounding) break;
+    if (slow && found < std::max(rounding, map.floor)) break;
     if (slow) refine(linear.precise);
     last = found;
     if (set_pieces(rows, linear, map, lift, false)) {

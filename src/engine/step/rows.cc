@@ -9,6 +9,7 @@ namespace pliant {
 namespace {
 
 constexpr int lanes = 4;              // rows of Z are padded to so many numbers
+constexpr double wide = 1e4;           // pivots of M so far apart let rounding through
 constexpr double cancellation = 10;   // forces so many times larger than what moves are summed in twofold precision
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
@@ -335,7 +336,7 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> g
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
   for (int j = 0; j < n; j++) {  // what is missing of M gain
-    Sum miss = impulse[j];
+    Twofold miss(impulse[j].value());
     const int global = island_.velocities[j];
     for (auto e = s.mass_start[global]; e < s.mass_start[global + 1]; e++) {
       miss.add_product(-s.mass_value[e], gain[island_.local[s.mass_column[e]]]);
@@ -363,7 +364,7 @@ void Rows::exact_rates(View<const double> force, View<double> rate, View<double>
   double largest = 0;
   for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();
-  if (precise || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
+  if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
   else sum_rates<Plain>(force, rate, gain);
   work_->release(mark);
 }
