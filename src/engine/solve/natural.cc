@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include "linalg/dense.h"
+#include "linalg/twofold.h"
 
 namespace pliant {
 
@@ -15,7 +16,8 @@ void NaturalMap::reserve(const Rows& rows, Workspace& work) {
   speed = work.filled<double>(rows.block.size(), 0.0);
 }
 
-double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift) {
+double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift,
+                           View<const double> low) {
   const double h = rows.h;
   double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
   auto count = [&](const Row& row, double f, double target, double known) {
@@ -38,7 +40,10 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       const double scale = 1 / (h * row.reach);
       for (int i = b.first + 1; i < b.first + b.size; i++) {
         const Row& t = rows.row[i];
-        slip[i] = t.mu * (rate[i] + t.compliance * force[i] + t.bias);
+        Twofold push(force[i]);  // lambda + K phi, which may cancel
+        if (t.compliance > 0) push.add_product(t.stiffness, t.gap);
+        slip[i] = t.mu * (rate[i] + t.compliance * push.value());
+        if (!low.empty()) slip[i] += t.mu * low[i];
         z[i] = force[i] * t.inverse_mu - scale * slip[i];
         fast += slip[i] * slip[i];
         far += z[i] * z[i];
@@ -50,6 +55,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     double target = row.constant;
     if (!row.fixed()) {
       line[b.first] = linearise(row, h, f, p);
+      if (!low.empty() && !row.power && row.slope < infinity) line[b.first].off += row.slope * low[b.first];
       y[b.first] = correction(row, h, line[b.first], p);
       target = f - y[b.first];
     }
