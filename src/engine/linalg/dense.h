@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include "linalg/twofold.h"
 
 namespace pliant {
 
@@ -11,14 +12,15 @@ constexpr int largest_square = largest_block * largest_block;
 inline double clip(double x, double low, double high) { return x < low ? low : (x > high ? high : x); }
 
 // Four sums side by side, which the compiler keeps in one register.
-inline double dot(const double* __restrict a, const double* __restrict b, int n) {
-  double sum[4] = {};
+template <class T>
+inline T dot(const T* __restrict a, const T* __restrict b, int n) {
+  T sum[4] = {};
   int i = 0;
   for (; i + 4 <= n; i += 4) {
-    for (int l = 0; l < 4; l++) sum[l] += a[i + l] * b[i + l];
+    for (int l = 0; l < 4; l++) sum[l] = multiply_add(a[i + l], b[i + l], sum[l]);
   }
-  double rest = 0;
-  for (; i < n; i++) rest += a[i] * b[i];
+  T rest = 0.0;
+  for (; i < n; i++) rest = multiply_add(a[i], b[i], rest);
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 

@@ -239,28 +239,30 @@ void Pattern::find(int unknowns, const Sets& sets) {
   }
 }
 
-void Fronts::begin(const Pattern& pattern) {
+template <class T>
+void Fronts<T>::begin(const Pattern& pattern) {
   pattern_ = &pattern;
   value_.resize(pattern.values);
   inverse_.resize(pattern.unknowns());
   rest_.resize(pattern.widest);
-  std::fill(value_.data(), value_.data() + pattern.values, 0.0);
+  std::fill(value_.data(), value_.data() + pattern.values, T(0.0));
   for (int s = 0; s < pattern.fronts(); s++) {
-    double* F = front(s);
+    T* F = front(s);
     const int step = pattern.stride[at(s)] + 1;
-    for (int i = 0; i < pattern.first[at(s) + 1] - pattern.first[at(s)]; i++) F[i * step] = 1;
+    for (int i = 0; i < pattern.first[at(s) + 1] - pattern.first[at(s)]; i++) F[i * step] = 1.0;
   }
 }
 
-void Fronts::add(int set, View<const int> start, const double* E, int stride) {
+template <class T>
+void Fronts<T>::add(int set, View<const int> start, const T* E, int stride) {
   const int s = pattern_->set_front[at(set)], width = start[set + 1] - start[set];
   const int* index = pattern_->set_index.data() + start[set];
-  double* F = front(s);
+  T* F = front(s);
   const int row = pattern_->stride[at(s)];
   const bool together = pattern_->set_together[at(set)];
   for (int a = 0; a < width; a++) {
-    double* to = F + index[a] * row;
-    const double* from = E + a * stride;
+    T* to = F + index[a] * row;
+    const T* from = E + a * stride;
     if (together) {
       to += index[0];
       for (int c = 0; c < width; c++) to[c] += from[c];
@@ -273,43 +275,46 @@ void Fronts::add(int set, View<const int> start, const double* E, int stride) {
 namespace {
 
 // Eliminates the first `pivots` of n unknowns, four at a time: U above the diagonal, L with a unit diagonal below.
-bool eliminate_dense(double* __restrict F, int n, int stride, int pivots, double* __restrict inverse) {
+template <class T>
+bool eliminate_dense(T* __restrict F, int n, int stride, int pivots, T* __restrict inverse) {
   bool good = true;
   for (int k0 = 0; k0 < pivots; k0 += 4) {
     const int width = std::min(4, pivots - k0), k1 = k0 + width;
     for (int k = k0; k < k1; k++) {
-      double* __restrict row = F + k * stride;
+      T* __restrict row = F + k * stride;
       for (int s = k0; s < k; s++) {
-        const double* __restrict upper = F + s * stride;
-        const double l = row[s] *= inverse[s];
-        if (l == 0) continue;
+        const T* __restrict upper = F + s * stride;
+        const T l = row[s] *= inverse[s];
+        if (l == 0.0) continue;
         for (int c = s + 1; c < n; c++) row[c] -= l * upper[c];
       }
-      good = good && std::fabs(row[k]) > 0;
-      inverse[k] = 1 / row[k];
+      good = good && magnitude(row[k]) > 0;
+      inverse[k] = T(1.0) / row[k];
     }
-    const double* __restrict u0 = F + k0 * stride;
-    const double* __restrict u1 = u0 + stride;
-    const double* __restrict u2 = u1 + stride;
-    const double* __restrict u3 = u2 + stride;
+    const T* __restrict u0 = F + k0 * stride;
+    const T* __restrict u1 = u0 + stride;
+    const T* __restrict u2 = u1 + stride;
+    const T* __restrict u3 = u2 + stride;
     for (int i = k1; i < n; i++) {
-      double* __restrict row = F + i * stride;
+      T* __restrict row = F + i * stride;
       if (width == 4) {
-        if (row[k0] == 0 && row[k0 + 1] == 0 && row[k0 + 2] == 0 && row[k0 + 3] == 0) continue;
-        const double l0 = row[k0] * inverse[k0];
-        const double l1 = (row[k0 + 1] - l0 * u0[k0 + 1]) * inverse[k0 + 1];
-        const double l2 = (row[k0 + 2] - l0 * u0[k0 + 2] - l1 * u1[k0 + 2]) * inverse[k0 + 2];
-        const double l3 = (row[k0 + 3] - l0 * u0[k0 + 3] - l1 * u1[k0 + 3] - l2 * u2[k0 + 3]) * inverse[k0 + 3];
+        if (row[k0] == 0.0 && row[k0 + 1] == 0.0 && row[k0 + 2] == 0.0 && row[k0 + 3] == 0.0) continue;
+        const T l0 = row[k0] * inverse[k0];
+        const T l1 = (row[k0 + 1] - l0 * u0[k0 + 1]) * inverse[k0 + 1];
+        const T l2 = (row[k0 + 2] - l0 * u0[k0 + 2] - l1 * u1[k0 + 2]) * inverse[k0 + 2];
+        const T l3 = (row[k0 + 3] - l0 * u0[k0 + 3] - l1 * u1[k0 + 3] - l2 * u2[k0 + 3]) * inverse[k0 + 3];
         row[k0] = l0;
         row[k0 + 1] = l1;
         row[k0 + 2] = l2;
         row[k0 + 3] = l3;
-        for (int c = k1; c < n; c++) row[c] -= l0 * u0[c] + l1 * u1[c] + l2 * u2[c] + l3 * u3[c];
+        for (int c = k1; c < n; c++) {
+          row[c] -= multiply_add(l0, u0[c], multiply_add(l1, u1[c], multiply_add(l2, u2[c], l3 * u3[c])));
+        }
       } else {
         for (int s = k0; s < k1; s++) {
-          const double* __restrict upper = F + s * stride;
-          const double l = row[s] *= inverse[s];
-          if (l == 0) continue;
+          const T* __restrict upper = F + s * stride;
+          const T l = row[s] *= inverse[s];
+          if (l == 0.0) continue;
           for (int c = s + 1; c < n; c++) row[c] -= l * upper[c];
         }
       }
@@ -320,36 +325,38 @@ bool eliminate_dense(double* __restrict F, int n, int stride, int pivots, double
 
 }  // namespace
 
-bool Fronts::factor() {
+template <class T>
+bool Fronts<T>::factor() {
   const Pattern& p = *pattern_;
   bool good = true;
   for (int s = 0; s < p.fronts(); s++) {
     const int pivots = p.first[at(s) + 1] - p.first[at(s)];
     const int others = p.rest_start[at(s) + 1] - p.rest_start[at(s)], n = pivots + others, stride = p.stride[at(s)];
-    double* F = front(s);
+    T* F = front(s);
     good = eliminate_dense(F, n, stride, pivots, inverse_.data() + p.first[at(s)]) && good;
     if (others == 0) continue;
-    double* up = front(p.parent[at(s)]);
+    T* up = front(p.parent[at(s)]);
     const int row = p.stride[at(p.parent[at(s)])];
     const int* into = p.into.data() + p.rest_start[at(s)];
     for (int a = 0; a < others; a++) {
-      const double* from = F + (pivots + a) * stride + pivots;
-      double* to = up + into[a] * row;
+      const T* from = F + (pivots + a) * stride + pivots;
+      T* to = up + into[a] * row;
       for (int c = 0; c < others; c++) to[into[c]] += from[c];
     }
   }
-  for (int i = 0; i < p.first.back(); i++) good = good && std::isfinite(inverse_[i]);
+  for (int i = 0; i < p.first.back(); i++) good = good && std::isfinite(magnitude(inverse_[i]));
   return good;
 }
 
-void Fronts::solve(View<double> x) {
+template <class T>
+void Fronts<T>::solve(View<T> x) {
   const Pattern& p = *pattern_;
   for (int s = 0; s < p.fronts(); s++) {
     const int pivots = p.first[at(s) + 1] - p.first[at(s)], stride = p.stride[at(s)];
     const int others = p.rest_start[at(s) + 1] - p.rest_start[at(s)];
     const int* rest = p.rest.data() + p.rest_start[at(s)];
-    const double* F = front(s);
-    double* pivot = x.at(p.first[at(s)]);
+    const T* F = front(s);
+    T* pivot = x.at(p.first[at(s)]);
     for (int i = 1; i < pivots; i++) pivot[i] -= dot(F + i * stride, pivot, i);
     for (int a = 0; a < others; a++) x[rest[a]] -= dot(F + (pivots + a) * stride, pivot, pivots);
   }
@@ -357,30 +364,31 @@ void Fronts::solve(View<double> x) {
     const int pivots = p.first[at(s) + 1] - p.first[at(s)], stride = p.stride[at(s)];
     const int others = p.rest_start[at(s) + 1] - p.rest_start[at(s)];
     const int* rest = p.rest.data() + p.rest_start[at(s)];
-    const double* F = front(s);
-    double* pivot = x.at(p.first[at(s)]);
-    const double* inverse = inverse_.data() + p.first[at(s)];
+    const T* F = front(s);
+    T* pivot = x.at(p.first[at(s)]);
+    const T* inverse = inverse_.data() + p.first[at(s)];
     for (int a = 0; a < others; a++) rest_[a] = x[rest[a]];
     for (int i = pivots - 1; i >= 0; i--) {
-      const double* row = F + i * stride;
-      const double known = dot(row + i + 1, pivot + i + 1, pivots - i - 1) + dot(row + pivots, rest_.data(), others);
+      const T* row = F + i * stride;
+      const T known = dot(row + i + 1, pivot + i + 1, pivots - i - 1) + dot(row + pivots, rest_.data(), others);
       pivot[i] = (pivot[i] - known) * inverse[i];
     }
   }
 }
 
-void Fronts::solve_transposed(View<double> x) {
+template <class T>
+void Fronts<T>::solve_transposed(View<T> x) {
   const Pattern& p = *pattern_;
   for (int s = 0; s < p.fronts(); s++) {  // U' y = x
     const int pivots = p.first[at(s) + 1] - p.first[at(s)], stride = p.stride[at(s)];
     const int others = p.rest_start[at(s) + 1] - p.rest_start[at(s)];
     const int* rest = p.rest.data() + p.rest_start[at(s)];
-    const double* F = front(s);
-    double* pivot = x.at(p.first[at(s)]);
+    const T* F = front(s);
+    T* pivot = x.at(p.first[at(s)]);
     for (int i = 0; i < pivots; i++) {
-      const double* row = F + i * stride;
-      const double y = pivot[i] *= inverse_[p.first[at(s)] + i];
-      if (y == 0) continue;
+      const T* row = F + i * stride;
+      const T y = pivot[i] *= inverse_[p.first[at(s)] + i];
+      if (y == 0.0) continue;
       for (int k = i + 1; k < pivots; k++) pivot[k] -= row[k] * y;
       for (int a = 0; a < others; a++) x[rest[a]] -= row[pivots + a] * y;
     }
@@ -389,11 +397,11 @@ void Fronts::solve_transposed(View<double> x) {
     const int pivots = p.first[at(s) + 1] - p.first[at(s)], stride = p.stride[at(s)];
     const int others = p.rest_start[at(s) + 1] - p.rest_start[at(s)];
     const int* rest = p.rest.data() + p.rest_start[at(s)];
-    const double* F = front(s);
-    double* pivot = x.at(p.first[at(s)]);
+    const T* F = front(s);
+    T* pivot = x.at(p.first[at(s)]);
     for (int a = 0; a < others; a++) {
-      const double y = x[rest[a]];
-      if (y == 0) continue;
+      const T y = x[rest[a]];
+      if (y == 0.0) continue;
       for (int k = 0; k < pivots; k++) pivot[k] -= F[(pivots + a) * stride + k] * y;
     }
     for (int i = pivots - 1; i > 0; i--) {
@@ -401,5 +409,8 @@ void Fronts::solve_transposed(View<double> x) {
     }
   }
 }
+
+template class Fronts<double>;
+template class Fronts<Twofold>;
 
 }  // namespace pliant

@@ -2,7 +2,7 @@
 // (Duff and Reid's multifrontal method). A front eliminates some unknowns that share all their neighbours; what is left
 // of it goes into the front of its parent. One body or robot is a single dense front.
 #pragma once
-#include <cstdint>
+#include "linalg/twofold.h"
 #include "workspace.h"
 
 namespace pliant {
@@ -36,22 +36,27 @@ class Pattern {
   std::vector<int> start_, column_;
 };
 
+// T: double, or Twofold where forces that cancel would eat the digits of a double.
+template <class T>
 class Fronts {
  public:
   // P := I
   void begin(const Pattern& pattern);
   // P += E on the columns of a set; E by rows of `stride` numbers
-  void add(int set, View<const int> start, const double* E, int stride);
+  void add(int set, View<const int> start, const T* E, int stride);
   // False: a pivot is 0 or not finite.
   bool factor();
-  void solve(View<double> x);             // x := inv(P) x, in the order of elimination
-  void solve_transposed(View<double> x);  // x := inv(P') x
+  void solve(View<T> x);             // x := inv(P) x, in the order of elimination
+  void solve_transposed(View<T> x);  // x := inv(P') x
 
  private:
   const Pattern* pattern_ = nullptr;
-  Pool<double> value_, inverse_, rest_;
+  Pool<T> value_, inverse_, rest_;
 
-  double* front(int s) { return value_.data() + pattern_->value_start[static_cast<std::size_t>(s)]; }
+  T* front(int s) { return value_.data() + pattern_->value_start[static_cast<std::size_t>(s)]; }
 };
+
+extern template class Fronts<double>;
+extern template class Fronts<Twofold>;
 
 }  // namespace pliant

@@ -8,7 +8,7 @@ namespace pliant {
 namespace {
 
 constexpr double spread = 0.1;      // distance from the bounds at the start, in units of the energy norm
-constexpr double epsilon = 1e-14;   // of the proximal term
+constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
 constexpr double far = 1e10;        // a step that no bound stops
 constexpr double short_step = 0.3;
 constexpr int corrections = 3;      // of a step that stays short of `long_step`
@@ -99,6 +99,12 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
   short_steps_ = 0;
   const double h = rows.h;
   double size = std::sqrt(rows.energy);
+  for (const Block& b : rows.block) {  // what a row would have to carry if it were alone
+    const Row& row = rows.row[b.first];
+    const double p = rows.free[b.first], y = row.fixed() ? 0 : correction(row, h, pliant::linearise(row, h, 0, p), p);
+    const double alone = h * std::sqrt(row.self) * std::fabs(clip(-y, row.lower, row.upper));
+    if (!row.fixed() && alone < far * size) size = std::max(size, alone);
+  }
   for (int i = 0; i < rows.count; i++) size = std::max(size, h * std::sqrt(rows.row[i].self) * std::fabs(forces[i]));
   const double product = spread * spread * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
@@ -182,6 +188,7 @@ double Interior::products(double s) const {
 // g = sqrt((1 + x.y) / 2):  w = (x + J y) / (2 g),  W = eta [w0 w'; w I + w w' / (1 + w0)],  eta^4 = det x / det y
 bool Interior::linearise() {
   const Rows& rows = *rows_;
+  const double epsilon = linear_->precise ? precise_epsilon : usual_epsilon;
   for (const Block& b : rows.block) {
     const Row* row = rows.row.at(b.first);
     const int i0 = b.first;

@@ -9,19 +9,31 @@ namespace pliant {
 void Linear::reserve(const Rows& rows, Workspace& work) {
   rows_ = &rows;
   factorizations = 0;
-  int most_rows = 0, widest = 0;
-  for (const Group& g : rows.group) {
-    most_rows = std::max(most_rows, g.rows);
-    widest = std::max(widest, g.stride);
-  }
+  precise = false;
   dforce = work.filled<double>(rows.count, 0.0);
   drate = work.filled<double>(rows.count, 0.0);
   H_ = work.filled<double>(rows.squares, 0.0);
   inverse_ = work.filled<double>(rows.squares, 0.0);
   g_ = work.filled<double>(rows.count, 0.0);
-  dx_ = work.take<double>(rows.velocities);
-  scaled_ = work.take<double>(2 * most_rows * widest);
-  sum_ = work.take<double>(widest * widest);
+  reserve(usual_, work);
+}
+
+void Linear::be_precise(Workspace& work) {
+  precise = true;
+  reserve(precise_, work);
+}
+
+template <class T>
+void Linear::reserve(System<T>& system, Workspace& work) const {
+  int most = 0, widest = 0;
+  for (const Group& g : rows_->group) {
+    most = std::max(most, g.rows * g.stride);
+    widest = std::max(widest, g.stride);
+  }
+  system.dx = work.take<T>(rows_->velocities);
+  system.plain = work.take<T>(most);
+  system.scaled = work.take<T>(most);
+  system.sum = work.take<T>(widest * widest);
 }
 
 void Linear::set_block(const Block& b, double* B, double* C, double epsilon) {
@@ -49,76 +61,87 @@ void Linear::set_right(const Block& b, const double* k) {
 }
 
 // h sum_b Z_b' H_b Z_b of a group, into P
-void Linear::assemble(int number) {
+template <class T>
+void Linear::assemble(System<T>& system, int number) const {
   const Rows& r = *rows_;
   const Group& g = r.group[number];
   if (g.width == 0) return;
   const int stride = g.stride;
   int active = 0;  // rows with a part in it: Z and h H Z, packed
-  double* plain = scaled_.data();
-  double* scaled = scaled_.at(g.rows * stride);
   for (int n = g.first_block; n < g.first_block + g.blocks; n++) {
     const Block& b = r.block[n];
-    const double* H = H_.at(b.square);
     const double* z = r.z.at(g.values + (b.first - g.first_row) * stride);
-    const int d = b.size;
-    for (int i = 0; i < d; i++) {
-      const double* row = H + i * d;
-      if (std::all_of(row, row + d, [](double e) { return e == 0; })) continue;
-      double* to = scaled + active * stride;
-      const double first = r.h * row[0];
-      for (int c = 0; c < stride; c++) to[c] = first * z[c];
-      for (int j = 1; j < d; j++) {
-        const double s = r.h * row[j];
-        for (int c = 0; c < stride; c++) to[c] += s * z[j * stride + c];
+    for (int i = 0; i < b.size; i++) {
+      const double* H = H_.at(b.square + i * b.size);
+      if (std::all_of(H, H + b.size, [](double e) { return e == 0; })) continue;
+      T* __restrict to = system.scaled.at(active * stride);
+      T* __restrict plain = system.plain.at(active * stride);
+      for (int c = 0; c < stride; c++) {
+        plain[c] = z[i * stride + c];
+        to[c] = T(H[0]) * T(z[c]);
       }
-      std::copy(z + i * stride, z + (i + 1) * stride, plain + active * stride);
+      for (int j = 1; j < b.size; j++) {
+        for (int c = 0; c < stride; c++) to[c] = multiply_add(T(H[j]), T(z[j * stride + c]), to[c]);
+      }
+      for (int c = 0; c < stride; c++) to[c] *= T(r.h);
       active++;
     }
   }
   if (active == 0) return;
   for (int a = 0; a < g.width; a++) {
-    double* __restrict sum = sum_.at(a * stride);
+    T* __restrict sum = system.sum.at(a * stride);
+    std::fill(sum, sum + stride, T(0.0));
     int k = 0;
-    std::fill(sum, sum + stride, 0.0);
     for (; k + 4 <= active; k += 4) {
-      const double* z = plain + k * stride + a;
-      const double* __restrict s = scaled + k * stride;
-      const double z0 = z[0], z1 = z[stride], z2 = z[2 * stride], z3 = z[3 * stride];
+      const T* z = system.plain.at(k * stride + a);
+      const T* __restrict s = system.scaled.at(k * stride);
+      const T z0 = z[0], z1 = z[stride], z2 = z[2 * stride], z3 = z[3 * stride];
       for (int c = 0; c < stride; c++) {
-        sum[c] += (z0 * s[c] + z1 * s[stride + c]) + (z2 * s[2 * stride + c] + z3 * s[3 * stride + c]);
+        const T first = multiply_add(z0, s[c], multiply_add(z1, s[stride + c], sum[c]));
+        sum[c] = multiply_add(z2, s[2 * stride + c], multiply_add(z3, s[3 * stride + c], first));
       }
     }
     for (; k < active; k++) {
-      const double zk = plain[k * stride + a];
-      const double* __restrict s = scaled + k * stride;
-      for (int c = 0; c < stride; c++) sum[c] += zk * s[c];
+      const T zk = system.plain[k * stride + a];
+      const T* __restrict s = system.scaled.at(k * stride);
+      for (int c = 0; c < stride; c++) sum[c] = multiply_add(zk, s[c], sum[c]);
     }
   }
-  fronts_.add(r.set_of[number], r.sets.start, sum_.data(), stride);
+  system.fronts.add(r.set_of[number], r.sets.start, system.sum.data(), stride);
+}
+
+template <class T>
+bool Linear::factor(System<T>& system) const {
+  system.fronts.begin(*rows_->pattern);
+  for (int g = 0; g < rows_->group.size(); g++) assemble(system, g);
+  return system.fronts.factor();
 }
 
 bool Linear::factor() {
   factorizations++;
-  fronts_.begin(*rows_->pattern);
-  for (int g = 0; g < rows_->group.size(); g++) assemble(g);
-  return fronts_.factor();
+  return precise ? factor(precise_) : factor(usual_);
 }
 
-void Linear::solve(View<const double> missing) {
+template <class T>
+void Linear::solve(System<T>& system, View<const double> missing) {
   const Rows& r = *rows_;
-  std::fill(dx_.begin(), dx_.end(), 0.0);
+  std::fill(system.dx.begin(), system.dx.end(), T(0.0));
   if (missing.empty()) {
-    for (const Group& g : r.group) r.add_forces(g, g_, r.h, dx_);
+    std::fill(drate.begin(), drate.end(), 0.0);
+    for (const Group& g : r.group) r.add_forces(g, g_, r.h, system.dx);
   } else {
     std::copy(missing.begin(), missing.end(), drate.begin());
     for (const Block& b : r.block) force_step(b);
-    for (const Group& g : r.group) r.add_forces(g, dforce, r.h, dx_);
+    for (const Group& g : r.group) r.add_forces(g, dforce, r.h, system.dx);
   }
-  fronts_.solve(dx_);
-  if (missing.empty()) std::fill(drate.begin(), drate.end(), 0.0);
-  for (const Group& g : r.group) r.add_along(g, dx_, drate);
+  system.fronts.solve(system.dx);
+  for (const Group& g : r.group) r.add_along(g, View<const T>(system.dx), drate);
   for (const Block& b : r.block) force_step(b);
+}
+
+void Linear::solve(View<const double> missing) {
+  if (precise) solve(precise_, missing);
+  else solve(usual_, missing);
 }
 
 // dlambda = g - H dp

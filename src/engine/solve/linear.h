@@ -9,9 +9,12 @@ namespace pliant {
 class Linear {
  public:
   int factorizations = 0;
+  bool precise = false;  // P is factored in twofold precision
   View<double> dforce, drate;
 
   void reserve(const Rows& rows, Workspace& work);
+  // From here on in twofold precision.
+  void be_precise(Workspace& work);
 
   // (B + C E) [H | g] = [C | k],  E = epsilon times the rows' own scales: bounds H where B is singular.
   // B and C are square, by rows, and lost.
@@ -30,11 +33,24 @@ class Linear {
 
  private:
   const Rows* rows_ = nullptr;
-  Fronts fronts_;
-  View<double> H_, inverse_, g_, dx_, scaled_, sum_;
+  View<double> H_, inverse_, g_;
+  template <class T>
+  struct System {
+    Fronts<T> fronts;
+    View<T> dx, plain, scaled, sum;
+  };
+  System<double> usual_;
+  System<Twofold> precise_;
 
   void force_step(const Block& b);
-  void assemble(int number);
+  template <class T>
+  void reserve(System<T>& system, Workspace& work) const;
+  template <class T>
+  void assemble(System<T>& system, int number) const;
+  template <class T>
+  bool factor(System<T>& system) const;
+  template <class T>
+  void solve(System<T>& system, View<const double> missing);
 };
 
 }  // namespace pliant

@@ -7,7 +7,9 @@
 namespace pliant {
 namespace {
 
-constexpr double epsilon = 1e-6;       // of the proximal term, relative to the rows' own scales
+// The proximal term, relative to the rows' own scales: at first, what takes it down where it holds convergence up, and
+// the least that the factors bear.
+constexpr double epsilon = 1e-6, finer = 1e-3, least_epsilon = 1e-12;
 constexpr double rounding = 1e-12;     // a residual below which iterations end at once
 constexpr double chord = 1e-4;         // a residual below which old factors will do while the pieces stay
 constexpr double contraction = 0.1;    // what a step on old factors must gain
@@ -24,8 +26,13 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
   best_ = work.take<double>(rows.count);
   piece_ = work.take<char>(rows.block.size());
   previous_ = work.take<char>(rows.block.size());
-  factored_ = false;
+  forget_factors();
   iterations = 0;
+}
+
+void Newton::forget_factors() {
+  factored_ = refined_ = false;
+  epsilon_ = epsilon;
 }
 
 void Newton::start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
@@ -108,6 +115,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
     if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
+    if (!fresh && found > 0.3 * last && found < chord) refine();
     last = found;
     if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
   }
@@ -137,7 +145,8 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
     piece_[number] = piece;
   }
   const bool same = factored_ && std::equal(piece_.begin(), piece_.end(), previous_.begin());
-  fresh = !same || (fresh && bent);
+  fresh = !same || (fresh && bent) || refined_;
+  refined_ = false;
   for (int number = 0; number < rows.block.size(); number++) {
     const Block& b = rows.block[number];
     if (b.size == 1) set_scalar(rows, linear, map, b, piece_[number], fresh);
@@ -160,7 +169,7 @@ void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map,
   } else {
     k = clip(row.fixed() ? row.constant : f - map.y[b.first], row.lower, row.upper) - f;
   }
-  if (fresh) linear.set_scalar(b, B, C, epsilon);
+  if (fresh) linear.set_scalar(b, B, C, epsilon_);
   linear.set_right(b, &k);
 }
 
@@ -221,7 +230,7 @@ void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map
       }
     }
   }
-  if (fresh) linear.set_block(b, B, C, epsilon);
+  if (fresh) linear.set_block(b, B, C, epsilon_);
   linear.set_right(b, k);
 }
 
@@ -235,21 +244,28 @@ void Newton::onto_rims(const Rows& rows) {
   }
 }
 
+void Newton::refine() {
+  refined_ = epsilon_ > least_epsilon;
+  epsilon_ = std::max(finer * epsilon_, least_epsilon);
+}
+
 void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain) {
   constexpr int steps = 6;
   double best = infinity;
   std::copy(force.begin(), force.end(), best_.begin());
   for (int step = 0;; step++) {
+    rows.project(force);
     rows.exact_rates(force, rate, gain);
     const double found = map.measure(rows, force, rate, lift);
     if (!(found < best)) break;
-    const bool slow = found > 0.5 * best;
+    const bool slow = found > 0.3 * best;
     best = found;
     std::copy(force.begin(), force.end(), best_.begin());
-    if (found < 0.01 * rounding || slow || step == steps) {
+    if (found < 0.01 * rounding || (slow && found < rounding) || step == steps) {
       residual = best;
       return;
     }
+    if (slow) refine();
     if (set_pieces(rows, linear, map, lift, false)) {
       if (!linear.factor()) break;
       factored_ = true;
@@ -257,7 +273,6 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     }
     linear.solve({});
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
-    onto_rims(rows);
   }
   std::copy(best_.begin(), best_.end(), force.begin());
   rows.exact_rates(force, rate, gain);

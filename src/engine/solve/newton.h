@@ -31,15 +31,17 @@ class Newton {
   // Steps on the factors at hand, with exact rates, while the residual falls; `rate` and `gain` are exact afterwards.
   void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain);
 
-  void forget_factors() { factored_ = false; }
+  void forget_factors();
 
   int iterations = 0;
 
  private:
   View<double> missing_, best_;
   View<char> piece_, previous_;
-  bool factored_ = false;
+  bool factored_ = false, refined_ = false;
+  double epsilon_ = 0;
 
+  void refine();
   bool set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh);
   void set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh);
   void set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh);

@@ -14,6 +14,8 @@ constexpr int usual = 8;        // Newton steps of tier 1
 constexpr int last_digits = 10; // Newton steps from the best forces of a path that did not end
 constexpr int few = 3;          // Newton steps from forces on the path
 constexpr double near = 1e-4, nearer = 0.03;  // residuals on the path at which Newton is tried, and tried again
+constexpr double rounding = 1e-11;  // a residual that needs no more digits
+constexpr double stiff = 1e8;       // h a S of a law that takes so many digits from the others
 constexpr double largest = 1e150;  // numbers beyond have no finite squares
 
 bool is_sane(View<const double> numbers) {
@@ -35,6 +37,8 @@ struct Solver::Parts {
 
   IslandReport solve_island(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                             View<double> gain);
+  void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
+               IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
 };
 
@@ -54,7 +58,9 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   View<double> forces = work.take<double>(rows.count), best = work.take<double>(rows.count);
   View<double> rate = work.take<double>(rows.count);
   path.reserve(rows, work);
-  path.start(rows, linear, convex, newton.force);
+  if (newton.residual < 1) std::copy(newton.force.begin(), newton.force.end(), forces.begin());
+  else std::fill(forces.begin(), forces.end(), 0.0);
+  path.start(rows, linear, convex, forces);
   double least = infinity, next_try = near;
   do {
     path.project(forces);
@@ -85,6 +91,19 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   work.release(mark);
 }
 
+// Both tiers, and the last digits.
+void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
+                            IslandReport& report, View<double> gain) {
+  const double lift = options.convex ? 1 : 0;
+  newton.forget_factors();
+  if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
+  else newton.start_at(rows, start);
+  newton.run(rows, linear, map, {.steps = std::min(usual, options.max_iterations), .lift = lift,
+                                 .tolerance = options.tolerance, .early = true});
+  if (!(newton.residual < options.tolerance)) search(options, options.convex, report);
+  newton.polish(rows, linear, map, lift, gain);
+}
+
 IslandReport Solver::Parts::solve_island(const Step& step, View<const double> guess, View<const double> start,
                                          const Options& options, View<double> gain) {
   IslandReport report;
@@ -92,11 +111,14 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   linear.reserve(rows, work);
   map.reserve(rows, work);
   newton.reserve(rows, work);
-  if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
-  else newton.start_at(rows, start);
-  newton.run(rows, linear, map, {.steps = std::min(usual, options.max_iterations), .lift = lift, .tolerance = options.tolerance, .early = true});
-  if (!(newton.residual < options.tolerance)) search(options, options.convex, report);
-  newton.polish(rows, linear, map, lift, gain);
+  attempt(step, guess, start, options, report, gain);
+  if (!(newton.residual < rounding) && rows.stiffest > stiff && rows.sane) {  // double precision may not have the digits
+    linear.be_precise(work);
+    rows.precise = true;
+    newton.forget_factors();
+    if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, gain);
+    else attempt(step, guess, start, options, report, gain);
+  }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
   if (report.status != Status::solved && !options.convex) {  // the convex program, which always has an answer
@@ -147,7 +169,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
         for (int i = 0; i < p.rows.count; i++) from[i] = given[p.rows.source[i]];
       }
       IslandReport one = p.solve_island(step, guess, from, options, gain);
-      if (!p.rows.positive || !is_sane(p.newton.force) || !is_sane(gain) || std::isnan(one.residual)) {
+      if (!p.rows.sane || !is_sane(p.newton.force) || !is_sane(gain) || std::isnan(one.residual)) {
         one.status = Status::non_finite;
         one.residual = infinity;
       }

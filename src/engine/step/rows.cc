@@ -10,7 +10,7 @@ namespace {
 
 constexpr int lanes = 4;              // rows of Z are padded to so many numbers
 constexpr double cancellation = 10;   // forces so many times larger than what moves are summed in twofold precision
-constexpr double nothing = 1e-300;
+constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -40,11 +40,12 @@ const Pattern& Patterns::find(int unknowns, const Sets& sets) {
 
 void Rows::load(const Step& step, const Island& island, Patterns& patterns, Workspace& work) {
   step_ = &step;
+  precise = false;
   island_ = island;
   work_ = &work;
   velocities = island.velocities.size();
   h = step.h;
-  positive = inertia_.factor(step, island.velocities, island.local, work);
+  sane = inertia_.factor(step, island.velocities, island.local, work);
   find_groups(work);
   order(patterns, work);
   whiten(work);
@@ -192,6 +193,7 @@ void Rows::whiten(Workspace& work) {
 }
 
 void Rows::set_laws() {
+  stiffest = 0;
   row = work_->take<Row>(count);
   offset_ = work_->take<double>(count);
   for (const Group& g : group) {
@@ -201,6 +203,8 @@ void Rows::set_laws() {
       const double* zi = z.at(g.values + (i - g.first_row) * g.stride);
       row[i].self = dot(zi, zi, g.stride);
       row[i].proximal = h * row[i].self;
+      sane = sane && row[i].self < largest && std::fabs(row[i].constant) < largest && std::fabs(offset_[i]) < largest;
+      if (row[i].slope < infinity) stiffest = std::max(stiffest, h * row[i].self * row[i].slope);
     }
   }
 }
@@ -210,8 +214,10 @@ void Rows::free_motion(Workspace& work) {
   const int n = velocities;
   free_x_ = work.take<double>(n);
   x_ = work.take<double>(n);
+  gain_ = work.take<double>(n);
   free = work.take<double>(count);
-  scratch_ = work.take<double>(std::max(n, 1) + lanes);
+  scratch_ = work.take<double>(n + lanes);
+  precise_scratch_ = work.take<Twofold>(n + lanes);
   const Workspace::Mark mark = work.mark();
   View<double> v = work.take<double>(n), before = work.take<double>(n), push = work.take<double>(n);
   for (int j = 0; j < n; j++) {
@@ -253,32 +259,49 @@ void Rows::set_scales(const Block& b) {
   }
 }
 
-void Rows::add_forces(const Group& g, View<const double> force, double scale, View<double> dx) const {
-  double* sum = scratch_.data();
-  std::fill(sum, sum + g.stride, 0.0);
+template <class T>
+void Rows::add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const {
+  T* sum = scratch<T>();
+  std::fill(sum, sum + g.stride, T(0.0));
   for (int i = 0; i < g.rows; i++) {
-    const double s = scale * force[g.first_row + i];
+    const double s = force[g.first_row + i];
     if (s == 0) continue;
     const double* zi = z.at(g.values + i * g.stride);
-    for (int c = 0; c < g.stride; c++) sum[c] += zi[c] * s;
+    for (int c = 0; c < g.stride; c++) sum[c] = multiply_add(T(zi[c]), T(s), sum[c]);
   }
   const int* to = column.at(g.columns);
-  for (int c = 0; c < g.width; c++) dx[to[c]] += sum[c];
+  for (int c = 0; c < g.width; c++) dx[to[c]] = multiply_add(T(scale), sum[c], dx[to[c]]);
 }
 
-void Rows::add_along(const Group& g, View<const double> dx, View<double> rate) const {
-  double* local = scratch_.data();
+template <class T>
+void Rows::add_along(const Group& g, View<const T> dx, View<double> rate) const {
+  T* local = scratch<T>();
   const int* from = column.at(g.columns);
   for (int c = 0; c < g.width; c++) local[c] = dx[from[c]];
-  for (int c = g.width; c < g.stride; c++) local[c] = 0;
-  for (int i = 0; i < g.rows; i++) rate[g.first_row + i] += dot(z.at(g.values + i * g.stride), local, g.stride);
+  for (int c = g.width; c < g.stride; c++) local[c] = 0.0;
+  for (int i = 0; i < g.rows; i++) {
+    const double* zi = z.at(g.values + i * g.stride);
+    if constexpr (std::is_same_v<T, double>) {
+      rate[g.first_row + i] += dot(zi, local, g.stride);
+    } else {
+      T sum = rate[g.first_row + i];
+      for (int c = 0; c < g.width; c++) sum = multiply_add(T(zi[c]), local[c], sum);
+      rate[g.first_row + i] = sum.value();
+    }
+  }
 }
 
+template void Rows::add_forces(const Group&, View<const double>, double, View<double>) const;
+template void Rows::add_forces(const Group&, View<const double>, double, View<Twofold>) const;
+template void Rows::add_along(const Group&, View<const double>, View<double>) const;
+template void Rows::add_along(const Group&, View<const Twofold>, View<double>) const;
+
 void Rows::rates(View<const double> force, View<double> rate) const {
+  if (precise) return exact_rates(force, rate, gain_);
   std::copy(free_x_.begin(), free_x_.end(), x_.begin());
   for (const Group& g : group) add_forces(g, force, h, x_);
   std::copy(offset_.begin(), offset_.end(), rate.begin());
-  for (const Group& g : group) add_along(g, x_, rate);
+  for (const Group& g : group) add_along(g, View<const double>(x_), rate);
 }
 
 void Rows::rates_of(View<const double> velocity, View<double> rate) const {
@@ -338,7 +361,7 @@ void Rows::exact_rates(View<const double> force, View<double> rate, View<double>
   double largest = 0;
   for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();
-  if (largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
+  if (precise || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
   else sum_rates<Plain>(force, rate, gain);
   work_->release(mark);
 }

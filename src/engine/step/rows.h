@@ -39,7 +39,8 @@ class Rows {
   int velocities = 0, count = 0, squares = 0;
   double h = 0;
   double energy = 0;  // |x0|^2 + |x*|^2
-  bool positive = true;  // whether M is positive definite
+  bool sane = true;  // whether M is positive definite, and no number too large to be squared
+  bool precise = false;  // rates are summed in twofold precision
   View<Row> row;
   View<Block> block;
   View<Group> group;
@@ -56,9 +57,11 @@ class Rows {
   // x = x* + h Z' lambda,  p = e + Z x
   void rates(View<const double> force, View<double> rate) const;
   // rate += Z dx
-  void add_along(const Group& g, View<const double> dx, View<double> rate) const;
+  template <class T>
+  void add_along(const Group& g, View<const T> dx, View<double> rate) const;
   // dx += scale Z' force
-  void add_forces(const Group& g, View<const double> force, double scale, View<double> dx) const;
+  template <class T>
+  void add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const;
 
   // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
   // gain := v - v0, in the order of the island's velocities.
@@ -69,6 +72,9 @@ class Rows {
 
   // Forces into their bounds and cones; friction shrinks along its direction.
   void project(View<double> force) const;
+
+  // The largest h a S of a law: how many digits an eliminated row takes from those it shares velocities with.
+  double stiffest = 0;
   double friction_length(const Block& b, View<const double> force) const;  // |lambda_t / mu|
 
  private:
@@ -76,9 +82,17 @@ class Rows {
   Island island_;
   Workspace* work_ = nullptr;
   Inertia inertia_;
-  View<double> x_, free_x_, offset_, scratch_;
+  View<double> x_, free_x_, offset_, gain_;
+  View<double> scratch_;
+  View<Twofold> precise_scratch_;
+
   Pool<int> table_, columns_;  // columns_: of the groups, as numbers of the island
 
+  template <class T>
+  T* scratch() const {
+    if constexpr (std::is_same_v<T, double>) return scratch_.data();
+    else return precise_scratch_.data();
+  }
   void find_groups(Workspace& work);
   void order(Patterns& patterns, Workspace& work);
   void whiten(Workspace& work);
