@@ -60,6 +60,17 @@ def test_import_loads_nothing_heavy():
     assert loaded == "[]"
 
 
+def test_a_first_solve_loads_nothing_heavy():
+    heavy = ("numba", "scipy", "clarabel", "mujoco")
+    step = (
+        "import sys, pliant; floor = pliant.Contact([[[0, 0, 1], [1, 0, 0], [0, 1, 0]]], [0.0], pliant.Law(1e8), 0.5)\n"
+        "step = pliant.StepProblem([2, 2, 2], [0, 0, 0], [8.0, 0.0, -19.62], 0.01, [floor])\n"
+        "found = pliant.solve(step); found.forces, found.states, repr(found)\n"
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    assert python(step) == "[]"
+
+
 def test_mujoco_is_imported_only_for_its_models():
     """A core dependency, but one that takes a quarter of a second to import: a hand-written step has no use for it."""
     step = (

@@ -201,4 +201,4 @@ def test_bad_stiffness_is_refused(stiffness, says):
 def test_stiffness_of_low_rank_is_semidefinite(n):
     thin = np.random.default_rng(n).normal(size=(n, 2))
     problem = StepProblem(np.ones(n), np.zeros(n), np.zeros(n), 0.1, stiffness=thin @ thin.T)
-    assert problem.stiffness.shape == (n, n)
+    np.testing.assert_array_equal(problem.stiffness, thin @ thin.T)

@@ -72,7 +72,8 @@ def on_post_build(config: Any) -> None:
 def _made() -> dict[str, str]:
     """Files of the repository that docs/ links to, and the page each becomes."""
     examples = {f"examples/{file.name}": f"examples/{file.stem}.md" for file in sorted(ROOT.glob("examples/*.py"))}
-    return {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"} | examples
+    listing = {"src/pliant/reference.py": "reference/listing.md"}
+    return {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"} | listing | examples
 
 
 def _as_page(path: str, page: str) -> str:

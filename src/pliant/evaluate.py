@@ -15,7 +15,7 @@ import numpy as np
 from pliant._engine import finite_reals
 from pliant.constraints import Contact
 from pliant.errors import InputError
-from pliant.inputs import Array, floats
+from pliant.inputs import Array, Matrix, floats, is_sparse
 from pliant.problem import StepProblem
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def check_system(system: Any) -> None:
 def knows_values(system: Any) -> bool:
     """Whether it has the optional method `values`."""
     return callable(getattr(system, "values", None))
+
+
+def knows_turning(system: Any) -> bool:
+    """Whether it has the optional method `geometric_stiffness`."""
+    return callable(getattr(system, "geometric_stiffness", None))
 
 
 def _called(name: str, time: float) -> str:
@@ -145,6 +150,40 @@ def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[
             raise InputError(f"{expected}, got {_shown(value)}")
         values.append(value)
     return values
+
+
+def stiffness_at(system: Any, time: float, q: Array, forces: Sequence[Array], problem: StepProblem) -> Matrix | None:
+    """system.geometric_stiffness for the forces of the step before: K_g, symmetric; None where it gives none."""
+    where, nv = _called("geometric_stiffness", time), problem.nv
+    try:
+        given = system.geometric_stiffness(time, q.copy(), tuple(part.copy() for part in forces))
+    except Exception as error:
+        _explain(error, where)
+        raise
+    if given is None:
+        return None
+    expected = f"{where} must return K_g as ({nv},) or ({nv}, {nv}) finite numbers, dense or sparse, or None"
+    if is_sparse(given):
+        from scipy.sparse import csr_array
+
+        stiffness: Matrix = csr_array(given, dtype=float)
+        finite = np.all(np.isfinite(stiffness.data))
+    else:
+        stiffness = _numbers(expected, given)
+        finite = np.all(np.isfinite(stiffness))
+    if stiffness.shape not in ((nv,), (nv, nv)):
+        raise InputError(f"{expected}, got shape {stiffness.shape}")
+    if not finite:
+        raise InputError(f"{expected}, got one that is not finite")
+    if stiffness.ndim == 2:
+        skew = abs(stiffness - stiffness.T).max()
+        if skew > AGREES * abs(stiffness).max():
+            raise InputError(
+                f"{where} must return a symmetric matrix, got one whose mirrored entries differ by up to {skew:.3g} "
+                "N/m; return (K + K.T) / 2"
+            )
+        stiffness = 0.5 * (stiffness + stiffness.T)
+    return stiffness
 
 
 def check_values(system: Any, time: float, q: Array, problem: StepProblem) -> bool:

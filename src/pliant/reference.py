@@ -25,7 +25,6 @@ from pliant.problem import StepProblem
 
 TOLERANCE = 1e-8  # of the law residual: an error of 1e-16 of the kinetic energy
 CANCELLING = 1e-5  # share of the largest force, in the energy norm, that counts as motion: what its rounding leaves
-PROXIMAL = 1e-12  # relative to h a: a compliance around the present forces, which changes no answer
 
 
 class Reference(NamedTuple):
@@ -96,7 +95,7 @@ class Step:
         joined = csr_array(np.block([[self.M, self.G.T], [self.G, np.equal.outer(own, own)]]) != 0.0)
         island = connected_components(joined, directed=False)[1]
         self.islands = [(island[:nv] == k, island[nv:] == k) for k in np.unique(island[nv:])]  # velocities, rows
-        self.E = PROXIMAL * self.h * np.array([self.a[own == k].max() for k in own])
+        self.E = 1e-14 * self.h * np.array([self.a[own == k].max() for k in own])
 
     def gain(self, force: Array) -> Array:
         """v1 - v0 = h inv(M) (f + G' lambda), the solve refined once."""
@@ -226,7 +225,7 @@ def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
 
 
 def newton(step: Step, force: Array) -> Iterator[Array]:
-    """Full steps on the pieces of the natural map that are active: (B + C (h A + E)) dlambda = -r."""
+    """Full steps on the active pieces of the natural map, (B + C (h A + E)) dlambda = -r; E keeps it regular."""
     while True:
         yield force
         r, B, C = natural_map(step, force, step.rate(force), ahead=True)
@@ -241,9 +240,10 @@ def interior(step: Step) -> Iterator[Array]:
     itself, less where steps get short. With Nesterov and Todd's scaling Q x = u, in every step
     (h A + R + d|w| + F' Q F) dlambda = kappa F' inv(x) - (p - q + |w|),  du = kappa inv(x) - u - Q dx
     """
-    h, mu, size = step.h, step.flat.friction, 0.1 * float(np.linalg.norm(step.motion))
+    h, mu = step.h, step.flat.friction
     moves = (step.S > 0.0) & (step.flat.lower < step.flat.upper) & (step.a > 0.0) & (step.flat.kind != TANGENT)
     force = -natural_map(step, np.zeros(step.m), step.free)[0]  # what the laws give at the rates of the free motion
+    size = 0.1 * max(math.hypot(*step.motion.ravel()), float(np.max(step.weight * abs(force))), 1e-150)
     blocks, cones, x = [block for block in step.blocks if moves[block[0]]], [], []
     for n, t in blocks:  # inside by what makes all products equal
         low, high, least = step.flat.lower[n], step.flat.upper[n], size * math.sqrt(step.a[n])
@@ -288,9 +288,9 @@ def inverse(x: Array) -> tuple[Array, float]:
 
 def scaling(x: Array, u: Array) -> Array:
     """Q = (2 w w' - J) b/a,  w = (a inv(x) + u/b) / sqrt(2 + 2 x.u/(a b)),  a^2 = det x, b^2 = det u."""
-    (inv, det), dual = inverse(x), inverse(u)[1]
-    w = (math.sqrt(det) * inv + u / math.sqrt(dual)) / math.sqrt(2.0 + 2.0 * max(0.0, x @ u) / math.sqrt(det * dual))
-    return (2.0 * np.outer(w, w) - np.diag([1.0] + [-1.0] * (len(x) - 1))) * math.sqrt(dual / det)
+    inv, a, b = inverse(x)[0], math.sqrt(inverse(x)[1]), math.sqrt(inverse(u)[1])
+    w = (a * inv + u / b) / math.sqrt(2.0 + 2.0 * max(0.0, float(x @ u)) / (a * b))
+    return np.asarray((2.0 * np.outer(w, w) - np.diag([1.0] + [-1.0] * (len(x) - 1))) * (b / a))
 
 
 def longest(x: Array, dx: Array) -> float:

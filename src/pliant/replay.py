@@ -19,7 +19,6 @@ from pliant.printed import Printed
 from pliant.problem import StepProblem
 from pliant.solution import Solution
 from pliant.solve import solve
-from pliant.solvers.islands import find_islands
 
 FORMULATIONS: Final = (Coulomb, Convex, Printed)
 REFUSED: Final = "REFUSED"
@@ -107,7 +106,7 @@ def replay(problem: StepProblem) -> Replay:
         nv=problem.nv,
         rows={kind: n for kind, n in counts.items() if n},
         contacts=sum(c.count for c in problem.constraints if isinstance(c, Contact)),
-        islands=int(find_islands(flat)[2]),
+        islands=len(coulomb.islands.status),
         conditioning=condition(flat, rows),
         answers=tuple(_answer(problem, k, s, coulomb) for k, s in zip(FORMULATIONS, solutions, strict=True)),
         energy=energy_of(flat, coulomb),

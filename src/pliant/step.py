@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.drift import Start, Taken, take
-from pliant.evaluate import check_system, moment, problem_at, span, state
+from pliant.evaluate import check_system, knows_turning, moment, problem_at, span, state, stiffness_at
 from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.solution import Solution, WarmStart
@@ -31,8 +31,8 @@ def step(
     met: "auto" ("lookahead" where system.values gives phi, else "tangent"), "tangent", "lookahead" or "paper".
     Printed() has no derivative: there "lookahead" solves again in every round. Printed(compensate_drift=True) uses
     curvature by itself with "tangent" and "paper", never twice, and not with "lookahead".
-    warm_start: the Solution of the step before. A step that ends at its iteration limit is not an error: look at
-    Solution.status.
+    warm_start: the Solution of the step before, with whose forces system.geometric_stiffness is asked. A step that ends
+    at its iteration limit is not an error: look at Solution.status.
     """
     check_system(system)
     taken = take_step(
@@ -55,4 +55,10 @@ def take_step(
 ) -> Taken:
     """`step`, and what a simulation counts; first: of a run."""
     problem = problem_at(system, time, q, v, step)
-    return take(drift, Start(system, time, q, problem, solver, warm_start), first=first)
+    start = Start(system, time, q, problem, solver, warm_start)
+    if warm_start is not None and knows_turning(system):
+        from pliant.turning import turned
+
+        stiffness = stiffness_at(system, time, q, warm_start.forces, problem)
+        start = start if stiffness is None else turned(start, stiffness)
+    return take(drift, start, first=first)

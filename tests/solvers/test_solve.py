@@ -29,8 +29,8 @@ def assert_certified(problem: StepProblem, solution: pliant.Solution, solver: Fo
     flat = problem.flat()
     force = stacked(flat, solution.forces)
     answer = flat, solution.velocity, force
-    momentum, law = certificates(*answer, scale="compliant")
-    _, own = certificates(*answer, convex=isinstance(solver, pliant.Convex), scale="compliant")
+    momentum, law = certificates(*answer)
+    _, own = certificates(*answer, convex=isinstance(solver, pliant.Convex))
     assert agree(solution.momentum_residual, momentum)
     assert agree(solution.law_residual, law)
     assert agree(solution.residual, own)

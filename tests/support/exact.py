@@ -32,39 +32,31 @@ def certificates(
     forces: Any,
     *,
     convex: bool = False,
-    scale: str = "inertial",
-    momentum: str = "speeds",
     reference: Reference | None = None,
 ) -> tuple[float, float]:
-    """Momentum and law residual of an answer, velocity (nv,) and forces (m,).
+    """Momentum and law residual of an answer, velocity (nv,) and forces (m,), as `Solution` reports them.
 
-    convex: the law residual of the associated cone instead of Coulomb's law. scale: "inertial" or
-    "compliant", how tangents are scaled (see tests/support/natural.py). momentum: "speeds" or "change",
-    what its residual is relative to. `Solution` reports "compliant" and "speeds". What is not finite
-    scores infinity.
+    convex: the law residual of the associated cone instead of Coulomb's law. What is not finite scores infinity.
     """
     if not (np.all(np.isfinite(velocity)) and np.all(np.isfinite(forces))):
         return np.inf, np.inf
     with ctx.workprec(BITS):
         x = reference or Reference(flat)
         force = to_extended(np.asarray(forces, dtype=float))
-        law = natural_map(x, force, convex=convex, scale=scale).law_residual(x, force)
+        law = natural_map(x, force, convex=convex).law_residual(x, force)
         end = to_extended(np.asarray(velocity, dtype=float))
-        return _momentum_residual(x, end, force, momentum), law
+        return _momentum_residual(x, end, force), law
 
 
-def _momentum_residual(x: Reference, velocity: np.ndarray, force: np.ndarray, relative: str) -> float:
-    """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M| u + h |f| + h |G|' |lambda|)_j, 0/0 = 0.
+def _momentum_residual(x: Reference, velocity: np.ndarray, force: np.ndarray) -> float:
+    """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M| (|v0| + |v1|) + h |f| + h |G|' |lambda|)_j, 0/0 = 0.
 
-    "speeds": u = |v0| + |v1|, so that a correctly rounded v1 scores 1e-16 however little it differs from
-    v0; "change": u = |v1 - v0|, where it may score anything once the change is below the rounding of v0.
+    |v0| + |v1|, not |v1 - v0|: a correctly rounded v1 scores 1e-16 however little it differs from v0.
     """
     change = velocity - x.v0
     off = np.abs((entries(x.M * column(change)) - x.h * x.f - x.impulse(force)).astype(float))
     h = x.flat.step
-    moved = np.abs(change.astype(float))
-    if relative == "speeds":
-        moved = np.abs(x.flat.velocity) + np.abs(velocity.astype(float))
+    moved = np.abs(x.flat.velocity) + np.abs(velocity.astype(float))
     size = np.abs(x.M_double) @ moved + h * np.abs(x.flat.force)
     size += h * np.abs(x.G_double).T @ np.abs(force.astype(float))
     return float(np.max(np.divide(off, size, out=np.zeros_like(off), where=size > 0.0), initial=0.0))

@@ -110,8 +110,9 @@ class Reference:
         return blocks
 
     @cached_property
-    def islands(self) -> np.ndarray:
-        """(m,) the connected component of each row, over blocks, their velocities and the coupling in M."""
+    def _labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """The island of each velocity, -1 where no row acts on it, and of each row: the connected components over
+        blocks, their velocities and the coupling in M, counted from 0."""
         flat, nv = self.flat, self.nv
         blocks = np.searchsorted(flat.block_ptr, np.arange(self.m), side="right") - 1
         row, col = np.nonzero(self.G_double)
@@ -120,7 +121,41 @@ class Reference:
         heads, tails = np.concatenate([i, nv + blocks[row]]), np.concatenate([j, col])
         graph = coo_array((np.ones(len(heads)), (heads, tails)), shape=(size, size))
         labels: np.ndarray = connected_components(graph, directed=False)[1]
-        return labels[nv + blocks]
+        with_rows = np.unique(labels[nv + blocks])
+        number = np.full(size, -1)
+        number[with_rows] = np.arange(len(with_rows))
+        return number[labels[:nv]], number[labels[nv + blocks]]
+
+    @property
+    def velocity_island(self) -> np.ndarray:
+        """(nv,) the island of each velocity, -1 where no row acts on it."""
+        return self._labels[0]
+
+    @property
+    def islands(self) -> np.ndarray:
+        """(m,) the island of each row."""
+        return self._labels[1]
+
+    @cached_property
+    def at_rest(self) -> np.ndarray:
+        """(m,) the force of the law at rate 0, as doubles: c, of a power law K d0^p."""
+        laws = [self.power_law_double(i) for i in range(self.m)]
+        powers = np.array([law.k * law.d0**law.p if law.d0 > 0.0 else 0.0 for law in laws])
+        return np.where(self.power & self.one_sided, powers, self.c.astype(float))
+
+    @cached_property
+    def kinetic(self) -> list[Any]:
+        """v0' M v0 + v*' M v* of every island."""
+        free = self.v0 + self.h * self.Mf
+        energy = sum(v * entries(self.M * column(v)) for v in (self.v0, free))
+        own = [np.flatnonzero(self.velocity_island == k) for k in range(self.islands.max(initial=-1) + 1)]
+        return [sum(energy[part], arb(0)).mid() for part in own]
+
+    def energy_norms(self, force: Extended) -> np.ndarray:
+        """E of every island, with E^2 = v0' M v0 + v*' M v* + 1e-10 max_i h^2 a_i lambda_i^2."""
+        held = self.h**2 * self.a * force**2
+        largest = [max(held[self.islands == k], key=float) for k in range(len(self.kinetic))]
+        return np.array([float((k + l / arb(10) ** 10).sqrt()) for k, l in zip(self.kinetic, largest, strict=True)])
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masks of rows: bilateral, one-sided, clipped."""

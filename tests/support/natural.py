@@ -7,16 +7,13 @@
     one-sided    r = lambda - max(0, lambda - y)
     clipped      r = lambda - clip(lambda - y, lo, hi)
     tangents     l_k = lambda_k / mu_k,  w_k = mu_k (p1_k + (lambda_k + K_t phi_t0_k) / S_t), rigid: mu_k p1_k
-                 r_k = mu_k [l - proj(l - w / t)]_k onto the disc of radius max(0, lambda_n)
+                 r_k = mu_k [l - proj(l - w / s)]_k onto the disc of radius max(0, lambda_n),
+                 s = max_k mu_k^2 (h a_k + 1/S_t)
 
 with v1 recomputed from the forces, p1 = G v1 + e, a the diagonal of G inv(M) G'. Tangents that can carry no
 force (mu_k = 0, or K_t = B_t = 0) have r_k = lambda_k. The associated cone of `Convex` is the same with
 p1_n - |w| on the normal: -(p1_n + (lambda_n - c)/S, w) in the normal cone of {|l| <= lambda_n}; what the last digits
 of soft tangential forces do to |w| is left out.
-
-Any t > 0 has the same solutions. Two are known here: "inertial", t = h max_k mu_k^2 a_k, is the one reported;
-"compliant", t = max_k mu_k^2 (h a_k + 1/S_k), is what decides between stick and slip: on soft tangents the
-other multiplies the rounding of lambda by 1/(h a S_t).
 """
 
 from __future__ import annotations
@@ -45,24 +42,26 @@ class NaturalMap:
     residual: Extended  # (m,) r [N]
     sets: np.ndarray  # (m,) LOW, INSIDE, HIGH
     slope: np.ndarray  # (m,) S as doubles, inf on rigid rows
-    rim: dict[int, Extended]  # per contact (by its normal): the unit vector along l - w / t
+    rim: dict[int, Extended]  # per contact (by its normal): the unit vector along l - w / s
+
+    def law_residuals(self, x: Reference, force: Extended) -> np.ndarray:
+        """One number per island: max h sqrt(a_i) |r_i| / E, an error in the energy norm.
+
+        E^2 = v0' M v0 + v*' M v* + 1e-10 max h^2 a_i lambda_i^2,  v* = v0 + h inv(M) f
+        E = 0: 0 if every r_i is 0, else 1
+        rows with a_i = 0: |r_i| / (|lambda_i| + |c_i|), in the same way
+        """
+        sizes, moves = x.energy_norms(force), x.a.astype(float) > 0.0
+        weight = np.where(moves, x.flat.step * np.sqrt(x.a.astype(float)), 1.0)
+        off = weight * np.abs(self.residual.astype(float))
+        known = np.abs(force.astype(float)) + np.abs(x.at_rest)
+        size = np.where(moves, sizes[x.islands], known)
+        ratio = np.divide(off, size, out=np.where(off > 0.0, 1.0, 0.0), where=size > 0.0)
+        return np.array([ratio[x.islands == k].max() for k in range(len(sizes))])
 
     def law_residual(self, x: Reference, force: Extended) -> float:
-        """max |r_i| / F over the islands; F the largest, over rows with lambda or r nonzero, of |lambda| and
-        S (|G| |v1| + |e|) / (1 + h a S); rigid: (|G| |v1| + |e|) / (h a); 0/0 = 0.
-
-        A body at rest without forces has F = 0 however far its springs are pressed in: the residual is 1.
-        """
-        r, size = np.abs(self.residual.astype(float)), np.abs(force.astype(float))
-        counts = (r > 0.0) | (size > 0.0)
-        if not counts.any():
-            return 0.0
-        speed = np.abs(x.G_double) @ np.abs(self.velocity.astype(float)) + np.abs(x.flat.offset)
-        scale = np.where(counts, np.maximum(size, _push(self.slope, x.flat.step * x.a.astype(float)) * speed), 0.0)
-        largest = np.zeros(x.islands.max() + 1)
-        np.maximum.at(largest, x.islands, scale)
-        F = largest[x.islands]
-        return float(np.max(np.divide(r, F, out=np.where(r > 0.0, 1.0, 0.0), where=F > 0.0)))
+        """The largest of all islands; 0 of none."""
+        return float(self.law_residuals(x, force).max(initial=0.0))
 
 
 def _push(S: np.ndarray, ha: np.ndarray) -> np.ndarray:
@@ -81,7 +80,6 @@ def natural_map(
     velocity: Extended | None = None,
     *,
     convex: bool = False,
-    scale: str = "inertial",
 ) -> NaturalMap:
     """Evaluate at the forces (m,); velocity: v1 (nv,) where it is not to be recomputed from them."""
     velocity = x.velocity(force) if velocity is None else velocity
@@ -100,7 +98,7 @@ def natural_map(
     r, sets = _scalar_rows(x, force, y)
     rim = {}
     for block in x.contacts:
-        rim[block.normal] = _tangent_rows(x, block, slip[block.normal], force, r, sets, scale)
+        rim[block.normal] = _tangent_rows(x, block, slip[block.normal], force, r, sets)
     return NaturalMap(velocity, p, r, sets, slope, rim)
 
 
@@ -164,18 +162,14 @@ def _scalar_rows(x: Reference, force: Extended, y: Extended) -> tuple[Extended, 
     return r, sets
 
 
-def _tangent_rows(
-    x: Reference, block: Block, w: Extended, force: Extended, r: Extended, sets: np.ndarray, scale: str
-) -> Extended:
-    """Fill r and the side of a contact; gives the direction of l - w / t."""
+def _tangent_rows(x: Reference, block: Block, w: Extended, force: Extended, r: Extended, sets: np.ndarray) -> Extended:
+    """Fill r and the side of a contact; gives the direction of l - w / s."""
     n, rows = block.normal, block.tangents
     mu = x.mu[rows]
     pull, radius = force[rows] / mu, max_extended(arb(0), force[n])
     q = _reach(pull, w, stretch(x, block))
     rim, outside = _project(q, radius)
-    measured = q if scale == "compliant" else _reach(pull, w, stretch(x, block, scale))
-    along, beyond = _project(measured, radius)
-    r[rows] = mu * (pull - (radius * along if beyond else measured))
+    r[rows] = mu * (pull - (radius * rim if outside else q))
     sets[rows] = sets[block.idle] = sets[n] if sets[n] == LOW else HIGH if outside else INSIDE
     sets[n] = sets[rows[0]] if len(rows) else sets[n]
     return rim
@@ -187,17 +181,17 @@ def _project(q: Extended, radius: Any) -> tuple[Extended, bool]:
     return (q / length if float(length) > 0.0 else q), float(length - radius) > 0.0
 
 
-def stretch(x: Reference, block: Block, scale: str = "compliant") -> Any:
-    """t = max_k mu_k^2 (h a_k + 1/S_k); "inertial" leaves the compliance 1/S_k out."""
+def stretch(x: Reference, block: Block) -> Any:
+    """s = max_k mu_k^2 (h a_k + 1/S_k)."""
     rows = block.tangents
     if not len(rows):
         return arb(0)
-    soft = np.array([arb(0) if scale == "inertial" or x.rigid[k] else 1 / x.S[k] for k in rows], dtype=object)
+    soft = np.array([arb(0) if x.rigid[k] else 1 / x.S[k] for k in rows], dtype=object)
     return max(x.mu[rows] ** 2 * (x.h * x.a[rows] + soft), key=float)
 
 
-def _reach(pull: Extended, w: Extended, t: Any) -> Extended:
-    """l - w / t; for t = 0 (rigid tangents that move nothing) a point far out along -w."""
-    if float(t) > 0.0:
-        return midpoints(pull - w / t)
+def _reach(pull: Extended, w: Extended, s: Any) -> Extended:
+    """l - w / s; for s = 0 (rigid tangents that move nothing) a point far out along -w."""
+    if float(s) > 0.0:
+        return midpoints(pull - w / s)
     return pull if float(norm(w)) == 0.0 else -w / norm(w) * (1 + norm(pull)) * arb(10) ** 60

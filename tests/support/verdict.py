@@ -60,7 +60,7 @@ def judge(
     flat = problem.flat()
     x = Reference(flat)
     v, forces = solution.velocity, stacked(flat, solution.forces)
-    momentum, law = certificates(flat, v, forces, convex=convex, scale="compliant", reference=x)
+    momentum, law = certificates(flat, v, forces, convex=convex, reference=x)
     same, ratios = False, (np.nan, np.nan)
     if compare and np.isfinite(law):
         exact = refine(flat, v, forces, convex=convex, reference=x)

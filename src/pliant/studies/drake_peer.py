@@ -1,4 +1,5 @@
-"""The scenes in Drake: free bodies with spheres, boxes and capsules, above a plane. Point contact, from MJCF."""
+"""The scenes in Drake: free bodies with spheres, boxes and capsules, above a plane, and connects. Point contact, from
+MJCF."""
 
 from __future__ import annotations
 
@@ -131,6 +132,14 @@ def _build(plant: Any, model: Any, scheme: str, spring: _Spring) -> list[Any]:
         plant.RegisterCollisionGeometry(
             body, _pose(place, model.geom_quat[g]), shape, f"geom {g}", _properties(spring, friction)
         )
+    if model.neq:  # connects; one to the world itself ends the process (Drake 1.51)
+        ground = plant.AddRigidBody(
+            "ground", SpatialInertia.MakeFromCentralInertia(1.0, centre, RotationalInertia(1, 1, 1))
+        )
+        plant.WeldFrames(plant.world_frame(), ground.body_frame())
+        ends = [ground, *bodies]
+        for one, other, data in zip(model.eq_obj1id, model.eq_obj2id, model.eq_data, strict=True):
+            plant.AddBallConstraint(ends[one], data[:3], ends[other], data[3:6])
     plant.Finalize()
     return bodies
 

@@ -20,7 +20,7 @@ class Jointed(System, Protocol):
     """A system with joints that ought to stay closed."""
 
     def values(self, time: float, q: Array) -> list[Array]:
-        """phi of each joint, (2,) [m]."""
+        """phi of the joints, two entries each [m]."""
         ...
 
     def energy(self, time: float, q: Array, v: Array) -> dict[str, float]:
@@ -39,7 +39,7 @@ def follow(system: Jointed, q: Any, v: Any, *, drift: str, step: float, duration
     far = np.flatnonzero(~(np.abs(run.q).max(axis=1) < FAR))
     stays = int(far[0]) if len(far) else len(run)
     time, states = run.time[:stays], list(zip(run.q[:stays], run.v[:stays], strict=True))
-    gaps = np.array([max(float(np.linalg.norm(phi)) for phi in system.values(0.0, q)) for q, _ in states])
+    gaps = np.array([widest(system, q) for q, _ in states])
     energy = np.array([sum(system.energy(0.0, q, v).values()) for q, v in states])
     kept = np.append(True, run.stats["gave_up"] == 0)[:stays]
     every = -(-len(time) // SHOWN)
@@ -62,6 +62,11 @@ def follow(system: Jointed, q: Any, v: Any, *, drift: str, step: float, duration
         "gap": np.maximum.reduceat(gaps, np.arange(0, len(gaps), every)).tolist(),  # the widest since then
         "energy": _thinned(energy, every),
     }
+
+
+def widest(system: Jointed, q: Array) -> float:
+    """The largest |phi| of a joint [m]."""
+    return float(np.linalg.norm(np.concatenate(system.values(0.0, q)).reshape(-1, 2), axis=1).max())
 
 
 def _thinned(curve: Array, every: int) -> list[float]:

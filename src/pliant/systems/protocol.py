@@ -17,6 +17,10 @@ class System(Protocol):
     values(time, q)     a list of phi(t, q) of each constraint of `problem`, in its order: (n,), a Contact's gaps, as
                         `problem` has them at the same state; an entry may be None: not known.
                         With it `lookahead` keeps the constraint at the configuration that is reached.
+    geometric_stiffness(time, q, forces)
+                        K_g = -d(G' lambda)/dq [N/m], symmetric, (nv, nv) dense or sparse or (nv,) a diagonal, of the
+                        forces of the step before (`Solution.forces`); None: none. What is negative in it does not
+                        count. With it light bodies may turn under stiff forces in steps of any size.
     energy(time, q, v)  {"kinetic": [J], "gravitational": [J], "spring": [J], ...}, for balances and `plot_energy`;
                         `simulate` does not call it. With it an attribute `driven`: False where nothing else does work
     readout(solution)   contacts of the step asked for last, (n, len(COLUMNS)) as `pliant.readout` has them, for
