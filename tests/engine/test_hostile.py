@@ -59,8 +59,11 @@ def is_tame(flat: Flat) -> bool:
 
 
 def is_judged(flat: Flat, convex: bool) -> bool:
-    """Whether engine and reference mean the same residual. Where no tangent of a contact moves anything the engine takes
-    it for smooth. In the associated cone, a row that moves nothing may score 0 or 1 by the last digit of a slip."""
+    """Whether engine and reference mean the same residual.
+
+    Where no tangent of a contact moves anything the engine takes it for smooth. In the associated cone a row that moves
+    nothing may score 0 or 1 by the last digit of a slip.
+    """
     moves = np.array([np.any(flat.jac_val[a:b]) for a, b in itertools.pairwise(flat.jac_ptr)], bool)
     rubs = (flat.kind == TANGENT) & (flat.friction > 0.0)
     if convex:

@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 def tiny_row_problem(seed: int, row: str, factor: float, contacts: int = 12, kind: str = "rigid") -> pliant.StepProblem:
-    """`contacts` contacts of a few bodies with each other and the ground, and joints; the Jacobian of one `row` is scaled.
+    """`contacts` contacts of bodies with each other and the ground, and joints; the Jacobian of one `row` is scaled.
 
     kind: "rigid" tangents; "compliant" ones, stretched at the start; "moving" surfaces; "ratios", masses over six
     decades; "several" rows scaled, a third of them; "power" laws on the normals.
