@@ -1,6 +1,5 @@
-"""What crosses into the engine: records from arrays, hostile inputs, threads."""
+"""What crosses into the engine: records from arrays, hostile inputs."""
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from pliant.flat import Flat, same
 from pliant.laws import Law
 from pliant.problem import StepProblem
 from tests.support.problems import PROBLEMS
-from tests.support.random_problems import random_problem
 
 
 def solve(record: _engine.Record) -> tuple[Any, ...]:
@@ -138,22 +136,3 @@ def test_numbers_at_the_edge_have_a_status(size):
         solution = pliant.solve(StepProblem(mass, velocity, force, 0.01, [floor, floor]), throw=False)
         assert isinstance(solution.status, pliant.Status)
         assert solution.status.solved == bool(solution.residual < 1e-8)
-
-
-def test_threads_have_the_same_bits_in_any_order():
-    problems = [random_problem(np.random.default_rng(seed)) for seed in range(24)]
-    expected = [pliant.solve(problem, throw=False).velocity for problem in problems]
-    wrong: list[int] = []
-
-    def work(order: list[int]) -> None:
-        for i in order:
-            if not np.array_equal(pliant.solve(problems[i], throw=False).velocity, expected[i], equal_nan=True):
-                wrong.append(i)
-
-    orders = [np.random.default_rng(k).permutation(len(problems)).tolist() for k in range(6)]
-    threads = [threading.Thread(target=work, args=(order,)) for order in orders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong

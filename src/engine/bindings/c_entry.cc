@@ -64,7 +64,7 @@ Step step_of(const Request& r) {
 // The guess is MuJoCo's last acceleration carried on, which users may overwrite with anything.
 std::span<const double> guess_of(const Request& r) {
   const auto guess = view(r.guess, r.velocities);
-  return std::ranges::all_of(guess, [](double x) { return std::isfinite(x); }) ? guess : std::span<const double>();
+  return std::ranges::all_of(guess, [](double x) { return std::fabs(x) < 1e150; }) ? guess : std::span<const double>();
 }
 
 std::int64_t solve(const Request& r) {
