@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import _compile  # noqa: F401  # tells Numba
+from pliant import _compile  # tells Numba
+from pliant.systems import mujoco_arrays
 
 SOURCES = sorted(Path(pliant.__file__).parent.rglob("*.py"))
 X = np.arange(5.0)
@@ -61,6 +62,7 @@ def test_ours_is_not_asked_whether_an_index_is_negative():
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiled code is looked at")
 def test_the_code_of_others_counts_from_the_end():
     assert at("toy")(X, -1) == 4.0
+    assert mujoco_arrays.copy in _compile.kernels()
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiled code is looked at")
