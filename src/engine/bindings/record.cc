@@ -483,7 +483,6 @@ Step Record::view() const {
 }
 
 void bind_record(nb::module_& module) {
-  import_numpy();
   nb::class_<Record>(module, "Record", "The arrays of one step, as the engine reads them.")
       .def("arrays", &arrays, "Copies of the fields, in the order of pliant.flat.Flat.")
       .def("shifted", &shifted, nb::arg("offset"), nb::arg("push"),
