@@ -145,7 +145,7 @@ def _without_drift(solver: Formulation | None) -> Formulation | None:
 def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
     """How v1 follows e, (v, e, its change) -> v: on one factorization, else by solving again."""
     problem = start.problem
-    from pliant.solvers.linearize import linearize
+    from pliant.linearize import linearize
 
     if start.solver is not None and not start.solver.linearizes:
         return lambda v, e, change: start.solve(problem.shifted(e), first).velocity

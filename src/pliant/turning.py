@@ -25,7 +25,7 @@ from pliant.drift import Start
 from pliant.inertia import added, times
 from pliant.inputs import Array, Matrix
 from pliant.problem import StepProblem
-from pliant.solvers.linearize import linearize
+from pliant.linearize import linearize
 
 DAMPING: Final = 1 / 7  # of implicit Euler's, on all that turns; with a twentieth, chains that whip tear
 SLIGHT: Final = 0.05  # w below which turning needs no help: a spring is stable up to 4
