@@ -7,7 +7,7 @@
 namespace pliant {
 namespace {
 
-constexpr double spread = 0.1;      // distance from the bounds at the start, in units of the energy norm
+constexpr double usual_spread = 0.1, wide_spread = 10;      // distance from the bounds at the start, in units of the energy norm
 constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
 constexpr double far = 1e10;        // a step that no bound stops
 constexpr double short_step = 0.3;
@@ -38,6 +38,13 @@ double step_to_rim(const double* x, const double* dx) {
 }
 
 double step_to_zero(double x, double dx) { return dx < 0 ? -x / dx : far; }
+
+// The force of a row that were alone with its velocities.
+double alone(const Row& row, double h, double p) {
+  if (!row.power) return clip(-correction(row, h, pliant::linearise(row, h, 0, p), p), row.lower, row.upper);
+  const double force = force_at(row, h, p), stop = -(p + row.gap / h) / (h * row.self);
+  return force > 0 && stop > 0 ? force * (stop / (force + stop)) : 0;
+}
 
 // Calls f with the size of a contact's block as a constant.
 template <class F>
@@ -99,13 +106,18 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
   short_steps_ = 0;
   const double h = rows.h;
   double size = std::sqrt(rows.energy);
-  for (const Block& b : rows.block) {  // what a row would have to carry if it were alone
+  for (const Block& b : rows.block) {
     const Row& row = rows.row[b.first];
-    const double p = rows.free[b.first], y = row.fixed() ? 0 : correction(row, h, pliant::linearise(row, h, 0, p), p);
-    const double alone = h * std::sqrt(row.self) * std::fabs(clip(-y, row.lower, row.upper));
-    if (!row.fixed() && alone < far * size) size = std::max(size, alone);
+    double square = 0;  // of the slip, which lifts a contact of the convex program
+    for (int i = b.first + 1; i < b.first + b.size; i++) {
+      const double slip = rows.row[i].mu * (rows.free[i] + rows.row[i].bias);
+      square += convex ? slip * slip : 0;
+    }
+    const double found = h * std::sqrt(row.self) * std::fabs(alone(row, h, rows.free[b.first] - std::sqrt(square)));
+    if (!row.fixed() && found < (rows.energy > 0 ? far * std::sqrt(rows.energy) : infinity)) size = std::max(size, found);
   }
   for (int i = 0; i < rows.count; i++) size = std::max(size, h * std::sqrt(rows.row[i].self) * std::fabs(forces[i]));
+  const double spread = linear.precise ? wide_spread : usual_spread;
   const double product = spread * spread * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
   pairs_ = 0;
@@ -129,6 +141,7 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
       const double base = b.size > 1 ? 0 : row.lower, inside = std::max(0.0, base);
       y_[i] = std::max(rows.free[i] - rate_at(row, h, inside + tiny, R_[i]), least);
       f_[i] = std::max(inside, base + product / y_[i]);
+      if (row.power) f_[i] = std::max(f_[i], alone(row, h, rows.free[i]));  // at touch the law is flat
     } else if (high) {
       const double inside = std::min(0.0, row.upper);
       z_[i] = std::max(rate_at(row, h, inside - tiny, R_[i]) - rows.free[i], least);

@@ -9,7 +9,7 @@ namespace {
 
 // The proximal term, relative to the rows' own scales: at first, what takes it down where it holds convergence up, and
 // the least that the factors bear.
-constexpr double epsilon = 1e-6, finer = 1e-3, least_epsilon = 1e-12;
+constexpr double epsilon = 1e-6, finer = 1e-3, least_epsilon = 1e-12, precise_epsilon = 1e-24;
 constexpr double rounding = 1e-12;     // a residual below which iterations end at once
 constexpr double chord = 1e-4;         // a residual below which old factors will do while the pieces stay
 constexpr double contraction = 0.1;    // what a step on old factors must gain
@@ -26,13 +26,13 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
   best_ = work.take<double>(rows.count);
   piece_ = work.take<char>(rows.block.size());
   previous_ = work.take<char>(rows.block.size());
-  forget_factors();
+  forget_factors(rows);
   iterations = 0;
 }
 
-void Newton::forget_factors() {
+void Newton::forget_factors(const Rows& rows) {
   factored_ = refined_ = false;
-  epsilon_ = epsilon;
+  epsilon_ = rows.linear || rows.precise ? least_epsilon : epsilon;
 }
 
 void Newton::start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
@@ -115,7 +115,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
     if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
-    if (!fresh && found > 0.3 * last && found < chord) refine();
+    if (!fresh && found > 0.3 * last && found < chord) refine(linear.precise);
     last = found;
     if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
   }
@@ -244,30 +244,33 @@ void Newton::onto_rims(const Rows& rows) {
   }
 }
 
-void Newton::refine() {
-  refined_ = epsilon_ > least_epsilon;
-  epsilon_ = std::max(finer * epsilon_, least_epsilon);
+void Newton::refine(bool precise) {
+  const double least = precise ? precise_epsilon : least_epsilon;
+  refined_ = epsilon_ > least;
+  epsilon_ = std::max(finer * epsilon_, least);
 }
 
-void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain) {
-  constexpr int steps = 6;
-  double best = infinity;
+void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain) {
+  constexpr int steps = 8, patience = 2;  // steps in a row that may be for the worse, while the pieces settle
+  double best = infinity, last = infinity;
+  int worse = 0;
   std::copy(force.begin(), force.end(), best_.begin());
-  for (int step = 0;; step++) {
+  for (int step = 0; step <= steps; step++) {
     rows.project(force);
     rows.exact_rates(force, rate, gain);
     const double found = map.measure(rows, force, rate, lift);
-    if (!(found < best)) break;
-    const bool slow = found > 0.3 * best;
-    best = found;
-    std::copy(force.begin(), force.end(), best_.begin());
-    if (found < 0.01 * rounding || (slow && found < rounding) || step == steps) {
-      residual = best;
-      return;
+    worse = found < best ? 0 : worse + 1;
+    if (found < best) {
+      best = found;
+      std::copy(force.begin(), force.end(), best_.begin());
     }
-    if (slow) refine();
+    if (found < 0.01 * rounding || worse > patience || step == steps) break;
+    const bool slow = found > 0.3 * last;
+    if (slow && found < rounding) break;
+    if (slow) refine(linear.precise);
+    last = found;
     if (set_pieces(rows, linear, map, lift, false)) {
-      if (!linear.factor()) break;
+      if (iterations > limit || !linear.factor()) break;
       factored_ = true;
       iterations++;
     }

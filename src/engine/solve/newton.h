@@ -28,10 +28,11 @@ class Newton {
   // Full steps; leaves the best forces and their residual.
   void run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& plan);
 
-  // Steps on the factors at hand, with exact rates, while the residual falls; `rate` and `gain` are exact afterwards.
-  void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, View<double> gain);
+  // Steps with exact rates while the residual falls; `rate` and `gain` are exact afterwards. limit: of all iterations,
+  // after which only the factors at hand are used.
+  void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain);
 
-  void forget_factors();
+  void forget_factors(const Rows& rows);
 
   int iterations = 0;
 
@@ -41,7 +42,7 @@ class Newton {
   bool factored_ = false, refined_ = false;
   double epsilon_ = 0;
 
-  void refine();
+  void refine(bool precise);
   bool set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh);
   void set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh);
   void set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh);

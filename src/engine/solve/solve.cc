@@ -40,6 +40,10 @@ struct Solver::Parts {
   void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
+  void be_precise() {
+    linear.be_precise(work);
+    rows.precise = true;
+  }
 };
 
 Solver::Solver() : parts_(std::make_unique<Parts>()) {}
@@ -72,7 +76,7 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
     }
     if (residual < next_try) {
       plan.from = residual;
-      newton.forget_factors();
+      newton.forget_factors(rows);
       newton.start_at(rows, forces);
       newton.run(rows, linear, map, plan);
       if (newton.residual < options.tolerance) least = newton.residual;
@@ -81,11 +85,12 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   } while (!(least < options.tolerance) && path.iterations < options.max_iterations && path.advance());
   report.iterations += path.iterations;
   if (!(newton.residual < options.tolerance)) {
-    newton.forget_factors();
+    newton.forget_factors(rows);
     newton.start_at(rows, best);
     newton.residual = least;
     if (!(least < options.tolerance)) {
-      newton.run(rows, linear, map, {.steps = std::min(last_digits, options.max_iterations), .lift = plan.lift, .tolerance = options.tolerance});
+      newton.run(rows, linear, map, {.steps = last_digits, .lift = plan.lift, .tolerance = options.tolerance});
+      if (!(newton.residual < least)) newton.start_at(rows, best);
     }
   }
   work.release(mark);
@@ -95,13 +100,13 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
 void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                             IslandReport& report, View<double> gain) {
   const double lift = options.convex ? 1 : 0;
-  newton.forget_factors();
+  newton.forget_factors(rows);
   if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
   else newton.start_at(rows, start);
   newton.run(rows, linear, map, {.steps = std::min(usual, options.max_iterations), .lift = lift,
                                  .tolerance = options.tolerance, .early = true});
-  if (!(newton.residual < options.tolerance)) search(options, options.convex, report);
-  newton.polish(rows, linear, map, lift, gain);
+  if (!(newton.residual < options.tolerance) && options.max_iterations > usual) search(options, options.convex, report);
+  newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
 IslandReport Solver::Parts::solve_island(const Step& step, View<const double> guess, View<const double> start,
@@ -111,21 +116,22 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   linear.reserve(rows, work);
   map.reserve(rows, work);
   newton.reserve(rows, work);
+  const bool may_cancel = rows.stiffest > stiff && rows.sane;  // double precision may not have the digits
+  if (may_cancel && rows.linear) be_precise();
   attempt(step, guess, start, options, report, gain);
-  if (!(newton.residual < rounding) && rows.stiffest > stiff && rows.sane) {  // double precision may not have the digits
-    linear.be_precise(work);
-    rows.precise = true;
-    newton.forget_factors();
-    if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, gain);
+  if (may_cancel && !rows.precise && !(newton.residual < rounding) && options.max_iterations > usual) {
+    be_precise();
+    newton.forget_factors(rows);
+    if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
     else attempt(step, guess, start, options, report, gain);
   }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
-  if (report.status != Status::solved && !options.convex) {  // the convex program, which always has an answer
+  if (report.status != Status::solved && !options.convex && options.max_iterations > usual) {  // the convex program, which always has an answer
     View<double> best = work.take<double>(rows.count);
     std::copy(newton.force.begin(), newton.force.end(), best.begin());
     search(options, true, report);
-    newton.polish(rows, linear, map, 1, gain);
+    newton.polish(rows, linear, map, 1, options.max_iterations, gain);
     if (newton.residual < options.tolerance) {
       report.status = Status::solved_by_fallback;
     } else {

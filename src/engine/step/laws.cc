@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include "linalg/dense.h"
+#include "linalg/twofold.h"
 
 namespace pliant {
 namespace {
@@ -67,7 +68,8 @@ Row make_row(const Step& step, int i) {
   }
   row.constant = row.stiffness < infinity ? -row.stiffness * row.gap : 0;
   if (kind == Kind::unilateral || kind == Kind::normal) {
-    if (row.gap > 0) row.constant -= row.damping * row.gap / step.h;  // damped only once the gap is closed
+    row.before_touch = std::max(row.gap, 0.0) / step.h;  // damped only once the gap is closed
+    row.constant -= row.damping * row.before_touch;
     row.power = (row.exponent != 1 || row.dissipation != 0) && row.stiffness > 0;
   }
   return row;
@@ -84,7 +86,13 @@ double force_at(const Row& row, double h, double rate) {
 Line linearise(const Row& row, double h, double force, double rate) {
   if (!row.power) {
     if (row.slope == infinity) return {infinity, 0};
-    return {row.slope, row.slope * rate + force - row.constant};
+    Twofold depth(row.gap), off(force);  // S p + lambda - c, whose terms may cancel
+    depth.add_product(h, rate);
+    off.add_product(row.stiffness, depth.high);
+    off.add(row.stiffness * depth.low);
+    off.add_product(row.damping, rate);
+    off.add_product(row.damping, row.before_touch);
+    return {row.slope, off.value()};
   }
   const double r = closing(row, h, rate);
   double slope;

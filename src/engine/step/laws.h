@@ -13,6 +13,7 @@ struct Row {
   double constant = 0;    // c of the linear law lambda = c - S p
   double compliance = 0;  // R = 1 / S of a tangent
   double bias = 0;        // K phi / S of a tangent
+  double before_touch = 0;  // gap / h where the damper waits for touch, else 0
   double gap = 0, stiffness = 0, damping = 0, exponent = 1, dissipation = 0, lower = 0, upper = 0;
   double mu = 1, inverse_mu = 1;  // friction of a tangent (0, 0 without any); 1 on every other row
   double reach = 0;               // of a contact's normal: max mu^2 (a + R / h) over the tangents

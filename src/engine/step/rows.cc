@@ -194,6 +194,7 @@ void Rows::whiten(Workspace& work) {
 
 void Rows::set_laws() {
   stiffest = 0;
+  linear = block.size() == count;
   row = work_->take<Row>(count);
   offset_ = work_->take<double>(count);
   for (const Group& g : group) {
@@ -204,6 +205,7 @@ void Rows::set_laws() {
       row[i].self = dot(zi, zi, g.stride);
       row[i].proximal = h * row[i].self;
       sane = sane && row[i].self < largest && std::fabs(row[i].constant) < largest && std::fabs(offset_[i]) < largest;
+      linear = linear && !row[i].power && row[i].lower == -infinity && row[i].upper == infinity;
       if (row[i].slope < infinity) stiffest = std::max(stiffest, h * row[i].self * row[i].slope);
     }
   }

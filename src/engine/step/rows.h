@@ -40,6 +40,7 @@ class Rows {
   double h = 0;
   double energy = 0;  // |x0|^2 + |x*|^2
   bool sane = true;  // whether M is positive definite, and no number too large to be squared
+  bool linear = false;   // whether no law has a bound or a bend
   bool precise = false;  // rates are summed in twofold precision
   View<Row> row;
   View<Block> block;
