@@ -10,18 +10,20 @@ Printed(compensate_drift=True) adds the terms of `paper` by itself: then it alon
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant.constraints import Contact
+from pliant import _engine
 from pliant.errors import InputError
 from pliant.evaluate import check_values, knows_values, reached, values_at
 from pliant.formulation import Formulation
 from pliant.inputs import Array
+from pliant.linearize import ROW_DATA
 from pliant.problem import StepProblem
-from pliant.solution import Solution, WarmStart
-from pliant.solve import solve
+from pliant.solution import Answer, Solution, Status, WarmStart
+from pliant.solve import DEFAULT, solve, solve_by_engine
 
 if TYPE_CHECKING:
     from pliant.systems import System
@@ -109,30 +111,23 @@ def _paper(start: Start) -> Taken:
 
 def _lookahead(start: Start) -> Taken:
     """Rounds until e is that of the configuration reached; a last solve confirms it."""
-    if not _look(start, start.q)[1].any():
+    if np.isnan(_look(start, start.q)).all():
         return _tangent(start)
     start = start._replace(solver=_without_drift(start.solver))
-    problem, h = start.problem, start.problem.step
-    first = start.solve(problem)
-    tangent = Taken(problem, start.reach(first.velocity), first)
+    first = start.solve(start.problem)
+    tangent = Taken(start.problem, start.reach(first.velocity), first)
     if not first.status.solved:
         return tangent
-    G, follow = jacobian(problem), _response(start, first)
-    reach = abs(G)
-    offset, value = problem.flat().offset, problem.flat().value
-    e, v, last = offset, first.velocity, np.inf
+    record, follow = start.problem.record, _response(start, first)
+    v, e, last = first.velocity, record.offset(), float("inf")
     for _ in range(ROUNDS):
-        phi, known = _look(start, start.reach(v))
-        target = np.where(known, (phi - value) / h - G @ v, offset)
-        way = h * (reach @ np.abs(v) + np.abs(target)) + np.abs(value)
-        # relative to the longest way: a row that hardly moves is as exact as the rest can make it
-        miss = float(np.max(h * np.abs(target - e))) / max(float(np.max(way)), 1e-300)
+        target, miss = _engine.look_ahead(record, _look(start, start.reach(v)), v, e)
         if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
-            solution = start.solve(problem.shifted(e), first)
-            return Taken(problem, start.reach(solution.velocity), solution)
+            solution = _solve_with(start, e, first)
+            return Taken(start.problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:
             break
-        v = follow(v, target, target - e)
+        v = follow(v, target, e)
         e, last = target, miss
     return tangent._replace(gave_up=True)
 
@@ -142,36 +137,51 @@ def _without_drift(solver: Formulation | None) -> Formulation | None:
     return solver if solver is None else solver.without_drift()
 
 
+def _linearizes(start: Start) -> bool:
+    return start.solver is None or start.solver.linearizes
+
+
 def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
-    """How v1 follows e, (v, e, its change) -> v: on one factorization, else by solving again."""
+    """How v1 follows e, (v, e, the e before) -> v: on the factors at the first answer, else by solving again."""
+    if not _linearizes(start):
+        return lambda v, e, before: _solve_with(start, e, first).velocity
+    problem, answer = start.problem, first.__dict__["answer"]
+    nv, m = problem.nv, problem.rows
+    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
+    derivative = _engine.linearize(problem.record, answer.force, convex)
+    if derivative is None:
+        return lambda v, e, before: _solve_with(start, e, first).velocity
+    data = np.zeros(2 * nv + len(ROW_DATA) * m)
+    offsets = data[2 * nv + m : 2 * nv + 2 * m]
+
+    def follow(v: Array, e: Array, before: Array) -> Array:
+        np.subtract(e, before, out=offsets)
+        return np.asarray(v + derivative.forward(data)[:nv])
+
+    return follow
+
+
+def _solve_with(start: Start, offset: Array, first: Solution) -> Solution:
+    """The step with these rate offsets, from its first answer."""
     problem = start.problem
-    from pliant.linearize import linearize
+    if not _linearizes(start):
+        return start.solve(problem.shifted(offset), first)
+    answer: Answer = first.__dict__["answer"]
+    record = problem.record.shifted(offset, np.zeros(problem.nv))
+    return solve_by_engine(problem, record, start.solver or DEFAULT, answer.force, None, perf_counter())
 
-    if start.solver is not None and not start.solver.linearizes:
-        return lambda v, e, change: start.solve(problem.shifted(e), first).velocity
-    derivative = linearize(problem, first)
-    return lambda v, e, change: v + derivative.apply(rate_offset=list(problem.split(change))).velocity
 
-
-def _look(start: Start, q: Array) -> tuple[Array, Array]:
-    """phi(t1, q) of every row, and where it is known."""
+def _look(start: Start, q: Array) -> Array:
+    """phi(t1, q) of every row, NaN where it is not known."""
     problem = start.problem
     found = values_at(start.system, start.time + problem.step, q, problem)
-    phi, known = [np.zeros(0)], [np.zeros(0, bool)]
+    phi, row = np.full(problem.rows, np.nan), 0
     for constraint, value in zip(problem.constraints, found, strict=True):
-        here = np.full(constraint.count, value is not None)
-        phi.append(_on_normals(constraint, np.zeros(constraint.count) if value is None else value))
-        known.append(_on_normals(constraint, here))
-    return np.concatenate(phi), np.concatenate(known)
-
-
-def _on_normals(constraint: Any, entries: Array) -> Array:
-    """(n,) -> over all rows; of a contact only the normal has a value."""
-    if not isinstance(constraint, Contact):
-        return entries
-    rows = np.zeros((constraint.count, constraint.dimension), entries.dtype)
-    rows[:, 0] = entries
-    return rows.ravel()
+        end = row + constraint.rows
+        if value is not None:  # of a contact only the normal has one
+            phi[row : end : constraint.dimension] = value
+        row = end
+    return phi
 
 
 def jacobian(problem: StepProblem) -> Any:

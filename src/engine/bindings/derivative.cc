@@ -5,6 +5,7 @@
 #include "bindings/arrays.h"
 #include "bindings/record.h"
 #include "solve/derivative.h"
+#include "solve/lookahead.h"
 
 namespace pliant {
 
@@ -56,6 +57,19 @@ nb::object transposed(const Linearized& linearized, nb::handle results) {
   return products(linearized, results, d.results(), d.data(), [&d](auto from, auto to) { d.transposed(from, to); });
 }
 
+// (offsets, by how much they miss the last ones)
+nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset) {
+  const Step step = record.view();
+  const auto m = static_cast<std::size_t>(step.rows());
+  const std::span<const double> reached = reals(phi, "phi"), v = reals(velocity, "velocity"), last = reals(offset, "offset");
+  if (reached.size() != m || last.size() != m || v.size() != static_cast<std::size_t>(step.velocities())) {
+    throw nb::value_error("phi and offset must have one entry per row, velocity one per velocity");
+  }
+  NewReals target = new_reals(m);
+  const double miss = look_ahead(step, reached, v, last, target.values);
+  return nb::make_tuple(std::move(target.array), miss);
+}
+
 }  // namespace
 
 void bind_derivative(nb::module_& module) {
@@ -65,6 +79,8 @@ void bind_derivative(nb::module_& module) {
       .def("transposed", &transposed, nb::arg("results"), "The transposed product, from results to data.");
   module.def("linearize", &linearize, nb::arg("record"), nb::arg("force"), nb::arg("convex"),
              "The derivative of an answer, None where there is none; convex: of the associated cone.");
+  module.def("look_ahead", &look_ahead_of, nb::arg("record"), nb::arg("phi"), nb::arg("velocity"), nb::arg("offset"),
+             "Rate offsets that lead to phi, NaN where it is not known, and how far they are from the last ones.");
 }
 
 }  // namespace pliant
