@@ -22,7 +22,7 @@ from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.linearize import ROW_DATA
 from pliant.problem import StepProblem
-from pliant.solution import Answer, Solution, Status, WarmStart
+from pliant.solution import Solution, Status, WarmStart
 from pliant.solve import DEFAULT, solve, solve_by_engine
 
 if TYPE_CHECKING:
@@ -119,15 +119,15 @@ def _lookahead(start: Start) -> Taken:
     if not first.status.solved:
         return tangent
     record, follow = start.problem.record, _response(start, first)
-    v, e, last = first.velocity, record.offset(), float("inf")
+    v, force, e, last = first.velocity, None, record.offset(), np.inf
     for _ in range(ROUNDS):
         target, miss = _engine.look_ahead(record, _look(start, start.reach(v)), v, e)
         if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
-            solution = _solve_with(start, e, first)
+            solution = _solve_with(start, e, first, force)
             return Taken(start.problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:
             break
-        v = follow(v, target, e)
+        v, force = follow(target, e)
         e, last = target, miss
     return tangent._replace(gave_up=True)
 
@@ -141,34 +141,44 @@ def _linearizes(start: Start) -> bool:
     return start.solver is None or start.solver.linearizes
 
 
-def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
-    """How v1 follows e, (v, e, the e before) -> v: on the factors at the first answer, else by solving again."""
+Follow = Callable[[Array, Array], tuple[Array, Array | None]]
+
+
+def _response(start: Start, first: Solution) -> Follow:
+    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). On the factors at the first answer, else by
+    solving again."""
+
+    def solve_again(e: Array, before: Array) -> tuple[Array, None]:
+        return _solve_with(start, e, first).velocity, None
+
     if not _linearizes(start):
-        return lambda v, e, before: _solve_with(start, e, first).velocity
+        return solve_again
     problem, answer = start.problem, first.__dict__["answer"]
     nv, m = problem.nv, problem.rows
     convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
     derivative = _engine.linearize(problem.record, answer.force, convex)
     if derivative is None:
-        return lambda v, e, before: _solve_with(start, e, first).velocity
-    data = np.zeros(2 * nv + len(ROW_DATA) * m)
+        return solve_again
+    data, result = np.zeros(2 * nv + len(ROW_DATA) * m), np.concatenate([first.velocity, answer.force])
     offsets = data[2 * nv + m : 2 * nv + 2 * m]
 
-    def follow(v: Array, e: Array, before: Array) -> Array:
+    def follow(e: Array, before: Array) -> tuple[Array, Array]:
+        nonlocal result
         np.subtract(e, before, out=offsets)
-        return np.asarray(v + derivative.forward(data)[:nv])
+        result = result + derivative.forward(data)
+        return result[:nv], result[nv:]
 
     return follow
 
 
-def _solve_with(start: Start, offset: Array, first: Solution) -> Solution:
-    """The step with these rate offsets, from its first answer."""
+def _solve_with(start: Start, offset: Array, first: Solution, force: Array | None = None) -> Solution:
+    """The step with these rate offsets, from its first answer or from these forces."""
     problem = start.problem
     if not _linearizes(start):
         return start.solve(problem.shifted(offset), first)
-    answer: Answer = first.__dict__["answer"]
+    near = first.__dict__["answer"].force if force is None else force
     record = problem.record.shifted(offset, np.zeros(problem.nv))
-    return solve_by_engine(problem, record, start.solver or DEFAULT, answer.force, None, perf_counter())
+    return solve_by_engine(problem, record, start.solver or DEFAULT, near, None, perf_counter())
 
 
 def _look(start: Start, q: Array) -> Array:
