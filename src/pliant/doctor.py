@@ -117,7 +117,6 @@ def cache() -> Check:
     """Where compiled code is kept, and how much of it is of the sources that run now."""
     from pliant._compile import cache_folder, kernel_folders
 
-    importlib.import_module("pliant.solvers.linearize")  # the kernels of solvers and of steps
     importlib.import_module("pliant.systems.mujoco_calls")
     folder = cache_folder()
     if folder is None:

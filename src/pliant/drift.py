@@ -111,23 +111,26 @@ def _paper(start: Start) -> Taken:
 
 def _lookahead(start: Start) -> Taken:
     """Rounds until e is that of the configuration reached; a last solve confirms it."""
-    if np.isnan(_look(start, start.q)).all():
-        return _tangent(start)
-    start = start._replace(solver=_without_drift(start.solver))
+    given, start = start, start._replace(solver=_without_drift(start.solver))
     first = start.solve(start.problem)
     tangent = Taken(start.problem, start.reach(first.velocity), first)
+    look = _Look(start)
+    phi = look.at(tangent.q if first.status.solved else start.q)
+    if np.isnan(phi).all():
+        return tangent if start.solver is given.solver else _tangent(given)
     if not first.status.solved:
         return tangent
     record, follow = start.problem.record, _response(start, first)
     v, force, e, last = first.velocity, None, record.offset(), np.inf
     for _ in range(ROUNDS):
-        target, miss = _engine.look_ahead(record, _look(start, start.reach(v)), v, e)
+        target, miss = _engine.look_ahead(record, phi, v, e)
         if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
             solution = _solve_with(start, e, first, force)
             return Taken(start.problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:
             break
         v, force = follow(target, e)
+        phi = look.at(start.reach(v))
         e, last = target, miss
     return tangent._replace(gave_up=True)
 
@@ -181,17 +184,22 @@ def _solve_with(start: Start, offset: Array, first: Solution, force: Array | Non
     return solve_by_engine(problem, record, start.solver or DEFAULT, near, None, perf_counter())
 
 
-def _look(start: Start, q: Array) -> Array:
+class _Look:
     """phi(t1, q) of every row, NaN where it is not known."""
-    problem = start.problem
-    found = values_at(start.system, start.time + problem.step, q, problem)
-    phi, row = np.full(problem.rows, np.nan), 0
-    for constraint, value in zip(problem.constraints, found, strict=True):
-        end = row + constraint.rows
-        if value is not None:  # of a contact only the normal has one
-            phi[row : end : constraint.dimension] = value
-        row = end
-    return phi
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self.phi, self.places, row = np.full(start.problem.rows, np.nan), [], 0
+        for constraint in start.problem.constraints:  # of a contact only the normal has one
+            self.places.append(self.phi[row : row + constraint.rows : constraint.dimension])
+            row += constraint.rows
+
+    def at(self, q: Array) -> Array:
+        problem = self.start.problem
+        found = values_at(self.start.system, self.start.time + problem.step, q, problem)
+        for place, value in zip(self.places, found, strict=True):
+            place[:] = np.nan if value is None else value
+        return self.phi
 
 
 def jacobian(problem: StepProblem) -> Any:

@@ -9,22 +9,15 @@ import sys
 import numba
 import pytest
 
-# Every stage of both solvers: hard contacts reach the interior path and the dense Newton.
+# Contacts, friction loss, a limit and a servo: rows of every kind that a step of a model compiles code for.
 SCRIPT = """
-import numpy as np
 import pliant
 from pliant._compile import cache_misses, kernels
-from tests.support.random_contacts import random_contact_problem
-from tests.support.random_problems import random_problem
+from tests.support.models import ZOO, start
 
-for seed in range(6):
-    for problem in (random_contact_problem(np.random.default_rng(seed)), random_problem(np.random.default_rng(seed))):
-        for solver in (pliant.Coulomb(), pliant.Convex()):
-            solution = pliant.solve(problem, solver, throw=False)
-            if solution.status.solved:
-                derivative = pliant.linearize(problem, solution)
-                derivative.apply(force=problem.force)
-                derivative.transpose_apply(velocity=problem.velocity)
+for model in ZOO.values():
+    data = start(model)
+    pliant.mj_step(model, data)
 assert len(kernels()) > 50
 print(cache_misses())
 """
