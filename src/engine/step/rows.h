@@ -67,6 +67,9 @@ class Rows {
   // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
   // gain := v - v0, in the order of the island's velocities. low := what a double cannot hold of the rates, or empty.
   void exact_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const;
+  void exact_rates(View<const double> force, View<double> rate, View<double> gain) const {
+    exact_rates(force, rate, {}, gain);
+  }
 
   // Rates of a velocity of the step.
   void rates_of(View<const double> velocity, View<double> rate) const;
