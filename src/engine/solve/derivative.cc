@@ -309,7 +309,9 @@ void Derivative::transposed(std::span<const double> result, std::span<double> da
   std::fill(velocity_.begin(), velocity_.end(), 0.0);
   for (std::size_t j = 0; j < nv; j++) applied_[j] = result[j] / h;
   const View<double> before = data.first(nv), push = data.subspan(nv, nv), rows_data = data.subspan(2 * nv);
-  std::copy_n(result.begin(), nv, before.begin());
+  const Workspace::Mark mark = work_.mark();
+  View<Twofold> Ma = work_.take<Twofold>(nv);  // x - G' C' y
+  std::copy_n(result.begin(), nv, Ma.begin());
   for (Part& part : parts_) {
     const Rows& rows = part.rows;
     const View<double> y = part.force, tail = part.tail;
@@ -352,17 +354,19 @@ void Derivative::transposed(std::span<const double> result, std::span<double> da
         const int i = b.first + j;
         double hold = 0;
         for (int s = 0; s < b.size; s++) hold += part.hold[b.square + s * b.size + j] * y[b.first + s];
-        const double drag = h * part.right[i];
+        const Twofold drag = Twofold(h) * Twofold(part.right[i], part.low[i]);
         for (int q = 0; q < row_data; q++) {
           rows_data[static_cast<std::size_t>(q) * m + static_cast<std::size_t>(rows.source[i])] =
-              part.force_shift[row_data * i + q] * hold + part.rate_shift[row_data * i + q] * drag;
+              part.force_shift[row_data * i + q] * hold + part.rate_shift[row_data * i + q] * drag.value();
         }
         for (auto e = step_.jacobian_start[rows.source[i]]; e < step_.jacobian_start[rows.source[i] + 1]; e++) {
-          before[step_.jacobian_column[e]] += step_.jacobian_value[e] * drag;
+          Ma[step_.jacobian_column[e]] += Twofold(step_.jacobian_value[e]) * drag;
         }
       }
     }
   }
+  for (std::size_t j = 0; j < nv; j++) before[j] = Ma[j].value();
+  work_.release(mark);
 }
 
 }  // namespace pliant
