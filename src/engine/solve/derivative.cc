@@ -89,7 +89,6 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
   part.rounds = rows.count > 0 ? 1 : 0;
   if (rows.count == 0) return;
   part.linear.reserve(rows, work_);
-  if (rows.stiffest > stiff) part.linear.be_precise(work_);
   const Workspace::Mark mark = work_.mark();
   View<double> size = work_.take<double>(rows.count);  // |G| |v1| + |e|
   NaturalMap map;
@@ -120,7 +119,8 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
     set_block(part, map, number, size[rows.block[number].first], lift);
   }
   work_.release(mark);
-  regular_ = part.linear.factor() && regular_;
+  if (part.stiffest > stiff) part.linear.be_precise(work_);
+  regular_ = rows.sane && part.linear.factor() && regular_;
 }
 
 void Derivative::set_block(Part& part, const NaturalMap& map, int number, double size, double lift) {
@@ -164,6 +164,7 @@ bool Derivative::set_scalar(Part& part, const NaturalMap& map, int number, doubl
   }
   // A stiff row is divided by S.
   const bool divided = h * row.self * slope > 1;
+  if (slope < infinity) part.stiffest = std::max(part.stiffest, h * row.self * slope);
   C = divided ? 1 : slope;
   if (divided && slope < infinity) L = 1 / slope;
   B = L;
@@ -188,6 +189,7 @@ void Derivative::set_tangents(Part& part, const NaturalMap& map, int number, dou
     }
     double *force_shift = part.force_shift.at(row_data * i), *rate_shift = part.rate_shift.at(row_data * i);
     if (t.compliance > 0) {
+      part.stiffest = std::max(part.stiffest, h * t.self * t.slope);
       const double R = t.compliance, u = (part.force[i] + t.stiffness * t.gap) * R;
       rate_shift[value] = t.stiffness * R;
       rate_shift[stiffness] = (t.gap - h * u) * R;

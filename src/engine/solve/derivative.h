@@ -46,6 +46,7 @@ class Derivative {
     View<double> force_shift, rate_shift;  // dforce and drate per unit of the row data, (row_data) of every row
     View<double> force, tail, stretch, right, low, rate, gain;
     int rounds = 0;
+    double stiffest = 0;  // h a S of the laws at the answer
   };
   Step step_;                                     // with the vectors below in place of v0, f and e
   std::vector<double> velocity_, push_, applied_, offset_;  // offset_ is 0
