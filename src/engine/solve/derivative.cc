@@ -14,6 +14,7 @@ constexpr double rim = 1e-9;       // a contact slips when the natural map leave
 // forces of the round before: where rows are not redundant, every round takes eight digits of it back. Few rounds, or what
 // is all but redundant comes back; always as many, so that the transposed map is the transpose of the map.
 constexpr double least = 1e-8;
+constexpr double softest = 1e-14;  // the same of laws that are stiffer than that: what Z, rounded, can bear
 constexpr int rounds_if_rigid = 4;
 // Corrections of a round at most, and the one that ends them, relative to the forces. Where rows push against each other,
 // what they leave over counts.
@@ -135,6 +136,15 @@ void Derivative::set_block(Part& part, const NaturalMap& map, int number, double
   part.linear.set_block(b, B, C, least);
 }
 
+// A law of this slope: whether it asks for twofold precision, or more than that.
+void Derivative::meet(Part& part, Row& row, double slope) {
+  const double stiffness = part.rows.h * row.self * slope;
+  part.stiffest = std::max(part.stiffest, stiffness);
+  if (!(stiffness * softest > 1)) return;
+  row.proximal = softest / least * part.rows.h * row.self;
+  part.rounds = rounds_if_rigid;
+}
+
 // A scalar row or a contact's normal. Returns whether it follows its law.
 bool Derivative::set_scalar(Part& part, const NaturalMap& map, int number, double size, double lift) {
   const Rows& rows = part.rows;
@@ -164,7 +174,7 @@ bool Derivative::set_scalar(Part& part, const NaturalMap& map, int number, doubl
   }
   // A stiff row is divided by S.
   const bool divided = h * row.self * slope > 1;
-  if (slope < infinity) part.stiffest = std::max(part.stiffest, h * row.self * slope);
+  if (slope < infinity) meet(part, part.rows.row[b.first], slope);
   C = divided ? 1 : slope;
   if (divided && slope < infinity) L = 1 / slope;
   B = L;
@@ -189,7 +199,7 @@ void Derivative::set_tangents(Part& part, const NaturalMap& map, int number, dou
     }
     double *force_shift = part.force_shift.at(row_data * i), *rate_shift = part.rate_shift.at(row_data * i);
     if (t.compliance > 0) {
-      part.stiffest = std::max(part.stiffest, h * t.self * t.slope);
+      meet(part, part.rows.row[i], t.slope);
       const double R = t.compliance, u = (part.force[i] + t.stiffness * t.gap) * R;
       rate_shift[value] = t.stiffness * R;
       rate_shift[stiffness] = (t.gap - h * u) * R;

@@ -56,6 +56,7 @@ class Derivative {
 
   void load(Part& part, View<const int> local, View<const double> offset, View<const double> force, double lift);
   void set_block(Part& part, const NaturalMap& map, int number, double size, double lift);
+  static void meet(Part& part, Row& row, double slope);
   bool set_scalar(Part& part, const NaturalMap& map, int number, double size, double lift);
   void set_tangents(Part& part, const NaturalMap& map, int number, double lift);
   void respond(Part& part, View<const double> high, View<const double> low);
