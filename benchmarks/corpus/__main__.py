@@ -90,7 +90,8 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded steps (.npz)")
     parser.add_argument("--write", action="store_true", help="write results/corpus.json")
     options = parser.parse_args()
-    metrics, details = [], {}
+    metrics: list[Metric] = []
+    details: dict[str, Any] = {}
     for path in options.files or FILES:
         found, more = run(path)
         metrics += found
