@@ -35,7 +35,8 @@ def energies(run: pliant.Trajectory, system: Pendulum) -> np.ndarray:
 def test_lookahead_keeps_the_joint_at_rounding(step, joints):
     found, system = run("lookahead", step, 1.0, joints=joints)
     assert deviation(found, system) < 1e-12
-    assert found.stats["gave_up"].sum() == 0 and found.stats["residual"].max() < 1e-12
+    # a body at rest that is only pushed apart: its residual is the rounding of its forces, 1e-16 over 1e-5
+    assert found.stats["gave_up"].sum() == 0 and found.stats["residual"].max() < 1e-10
 
 
 @pytest.mark.parametrize("drift", ["tangent", "paper"])

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sparse
 
 import pliant
+from pliant.inputs import Array
 from pliant.studies.chain import EXACT, LOSS, NO_GAIN, Chain
 from pliant.studies.four_bar import FourBar
 from pliant.studies.four_bar import start as four_bar_start
@@ -16,6 +17,7 @@ from pliant.studies.linkage import Linkage
 from pliant.studies.measure import widest
 from pliant.studies.pendulum import Pendulum
 from pliant.turning import SLIGHT, blended
+from tests.support.mechanisms import SpatialChain
 from tests.test_simulate import same
 
 SMALL: dict[str, Any] = {"links": 5, "length": 0.05}
@@ -72,6 +74,19 @@ def test_random_chains_hold(seed):
         assert open_by < opens + sag and gained < 0.01, drift
 
 
+@pytest.mark.parametrize(("turning", "step"), [(True, 0.002), (True, 0.01), (False, 0.01)])
+def test_a_chain_in_space_holds_as_well(turning, step):
+    """It circles at 2 rad/s, half a radian off plumb; its stiffness is sparse, and full on every rotation."""
+    system = SpatialChain(turning=turning)
+    run = pliant.simulate(system, *system.circling(0.5, 2.0), duration=60 * step, step=step, throw=False)
+    opened = max(np.abs(system.values(0.0, q)[0]).max() for q in run.q)
+    energy = [sum(system.energy(0.0, q, v).values()) for q, v in zip(run.q, run.v, strict=True)]
+    if turning:
+        assert opened < EXACT and max(energy) <= energy[0]
+    else:
+        assert not opened < 0.01
+
+
 @pytest.mark.parametrize(
     ("system", "q"),
     [
@@ -86,7 +101,7 @@ def test_the_stiffness_is_the_derivative_of_the_generalized_force(system, q):
     rows = system.problem(0.0, q, 0.0 * q, 0.01).rows
     force, eps = rng.standard_normal(rows), 1e-6
 
-    def generalized(q):
+    def generalized(q: Array) -> Any:
         return system.problem(0.0, q, 0.0 * q, 0.01).constraints[0].jacobian.T @ force
 
     derivative = np.array([(generalized(q + d) - generalized(q - d)) / (2.0 * eps) for d in eps * np.eye(q.size)]).T
@@ -98,7 +113,8 @@ def test_the_stiffness_is_the_derivative_of_the_generalized_force(system, q):
 def test_steps_are_what_a_simulation_takes():
     system, h = Chain(**SMALL), 0.01
     run = pliant.simulate(system, *system.hung(), duration=0.2, step=h)
-    (q, v), last = system.hung(), None
+    q, v = system.hung()
+    last: Any = None
     for k in range(20):
         q, v, last = pliant.step(system, k * h, q, v, h, warm_start=last)
     assert np.array_equal(q, run.q[-1]) and np.array_equal(v, run.v[-1])
@@ -153,9 +169,10 @@ def test_what_is_kept_of_it_is_the_same_in_every_basis():
     kept = np.where(w > 0.0, w**3 / (1.0 + w**2), 0.0)
     expected = T.T @ np.diag(kept) @ T / h**2
     for form in (np.asarray, sparse.csr_array):
-        found = blended(form(M), form(0.5 * (K + K.T)), h)
+        found: Any = blended(form(M), form(0.5 * (K + K.T)), h)
         np.testing.assert_allclose(found.toarray(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(blended(np.ones(6), w / h**2, h), kept / h**2)
+    plain: Any = blended(np.ones(6), w / h**2, h)
+    np.testing.assert_allclose(plain, kept / h**2)
     assert blended(np.ones(6), np.full(6, 0.9 * SLIGHT) / h**2, h) is None
     assert blended(M, 0.9 * SLIGHT * M / h**2, h) is None and blended(M, 0.0 * M, h) is None
 

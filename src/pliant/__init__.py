@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pliant.formulation import Convex, Coulomb
     from pliant.gyroscope import gyroscopic_torque
     from pliant.laws import Law
+    from pliant.linearize import linearize
     from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
     from pliant.printed import Printed
     from pliant.problem import StepProblem
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pliant.simulate import simulate
     from pliant.solution import ContactState, Solution, Status
     from pliant.solve import solve
-    from pliant.solvers.linearize import linearize
     from pliant.step import step
     from pliant.systems import System
     from pliant.systems.mujoco_batch import Batch
@@ -80,7 +80,7 @@ _HOME = {
     "export_html": "viewer.export",
     "forget": "systems.mujoco_calls",
     "gyroscopic_torque": "gyroscope",
-    "linearize": "solvers.linearize",
+    "linearize": "linearize",
     "load": "systems.mujoco_system",
     "mj_forward": "systems.mujoco_calls",
     "mj_step": "systems.mujoco_calls",

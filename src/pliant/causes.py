@@ -9,13 +9,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from pliant.conditioning import inertia, jacobian, pressed, slopes
+from pliant.conditioning import inertia, jacobian, mobility, pressed, slopes
 from pliant.energy import energy_of
 from pliant.flat import CLIPPED, NORMAL, UNILATERAL, Flat
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import Solution, Status
-from pliant.solvers.rows import MOBILITY, Rows
 
 LIGHT: Final = 1e5  # a mass so many times smaller than its neighbours is very light
 LEVER: Final = 0.1  # entries of a row that are so much smaller than its largest are levers, not bodies
@@ -39,7 +38,7 @@ class Case(NamedTuple):
 
     problem: StepProblem
     flat: Flat
-    rows: Rows  # in whitened coordinates
+    whitened: Any  # rows in coordinates in which the inertia is the identity, (m, nv) sparse
     answer: Solution  # of Coulomb()
     others: Sequence[Solution]  # of Coulomb() from other starts
 
@@ -112,7 +111,7 @@ def _remedy(flat: Flat, one: int, two: int) -> str:
 
 def _depth(case: Case) -> Cause | None:
     """Contacts that begin deep part at d / (h + B/K), less where their inertia does not let them."""
-    flat, a, S = case.flat, case.rows.law[:, MOBILITY], slopes(case.flat)
+    flat, a, S = case.flat, mobility(case.whitened), slopes(case.flat)
     deep, push = pressed(flat), flat.step * a * S
     spring = np.where(np.isfinite(flat.stiffness), S - flat.damping, 0.0)
     parting = np.where(deep > 0.0, deep / flat.step * spring / np.maximum(S, 1e-300) * push / (1.0 + push), 0.0)
@@ -158,7 +157,7 @@ def _norm(M: Any, v: Array) -> float:
 
 def _jam(case: Case) -> Cause | None:
     """Contacts with mu |A_nt| > A_nn + 1/(h S) that carry a force: what friction does drives them further in."""
-    flat, force, Z, S = case.flat, case.force, _whitened_matrix(case), slopes(case.flat)
+    flat, force, Z, S = case.flat, case.force, case.whitened, slopes(case.flat)
     worst, where, count = 0.0, -1, 0
     for start in np.flatnonzero((flat.kind == NORMAL) & (force > 0.0)):
         end = int(flat.block_ptr[np.searchsorted(flat.block_ptr, start) + 1])
@@ -176,10 +175,6 @@ def _jam(case: Case) -> Cause | None:
         f"normal force parts it: {case.named(where)}; there may be several answers, or none"
     )
     return Cause("jammed contacts", text, "less friction there, another shape, a softer law, or Convex()")
-
-
-def _whitened_matrix(case: Case) -> Any:
-    return jacobian(case.flat._replace(jac_ptr=case.rows.ptr, jac_idx=case.rows.idx, jac_val=case.rows.val))
 
 
 def _light(case: Case) -> Cause | None:

@@ -75,20 +75,21 @@ def _parser() -> argparse.ArgumentParser:
         "demo",
         help="solve two small steps, print answers and certificates, draw a picture",
         description="Solve a beam on three springs and a block on a ramp; print the forces and how far they "
-        "are from the laws; draw both (needs Matplotlib). The first run on a machine compiles for a while.",
+        "are from the laws; draw both (needs Matplotlib).",
     )
     demo.add_argument("--out", metavar="FILE", help=f"where the picture goes, .png, .pdf or .svg (default: {PICTURE})")
     commands.add_parser(
         "compile",
-        help="compile everything for this machine now, not at first use",
-        description="Compile every kernel and keep the code on disk, for images and clusters: later processes only "
-        "load it. PLIANT_CACHE_DIR names the folder.",
+        help="compile what steps of MuJoCo models need now, not at first use",
+        description="The engine comes compiled; what stands around it in a step of a MuJoCo model is compiled at first use, "
+        "or by this command, for images and clusters. The code is kept on disk, and later processes only load it. "
+        "PLIANT_CACHE_DIR names the folder.",
     )
     add_doctor(commands)
     reproduce = commands.add_parser(
         "reproduce",
-        help="run the paper's experiments, write their results and pictures",
-        description="Run studies of the paper (all six, if none is named): DIR/report.html, one page with every "
+        help="run the paper's experiments and one of ours, write their results and pictures",
+        description="Run studies, of the paper and of ours (all, if none is named): DIR/report.html, one page with every "
         "claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and versions; "
         "pictures (needs Matplotlib). The report has the studies as well that lie in DIR from before. "
         "Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "

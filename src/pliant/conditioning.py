@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg import solve_triangular
+from scipy.sparse.csgraph import connected_components
 
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array
-from pliant.solvers.rows import MOBILITY, Rows, make_rows
-from pliant.solvers.whiten import factor_inertia
 
 Range = tuple[float, float]
 RANK_WORK: Final = 1e9  # rows, velocities and the smaller of both multiplied: up to here a rank takes seconds
@@ -30,18 +30,39 @@ class Conditioning:
     redundant: int | None  # rows - rank
 
 
-def whitened(flat: Flat) -> Rows:
-    """The rows in coordinates in which the inertia is the identity."""
-    return make_rows(flat, factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val))
+def whitened(flat: Flat) -> Any:
+    """Z = G inv(L') with M = L L', (m, nv) sparse: the rows in coordinates in which the inertia is the identity."""
+    M, G = inertia(flat), jacobian(flat).tocsc()
+    count, body = connected_components(M, directed=False)
+    order, sizes = np.argsort(body, kind="stable"), np.bincount(body)
+    alone = sizes[body] == 1
+    single = (G @ sparse.diags_array(np.where(alone, 1.0 / np.sqrt(M.diagonal()), 0.0))).tocoo()
+    rows, columns, values = [single.row], [single.col], [single.data]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    for k in np.flatnonzero(sizes > 1):
+        own = order[start[k] : start[k + 1]]
+        part = G[:, own]
+        moving = np.unique(part.indices)
+        L = np.linalg.cholesky(M[own][:, own].toarray())
+        values.append(solve_triangular(L, part.tocsr()[moving].toarray().T, lower=True).T.ravel())
+        rows.append(np.repeat(moving, len(own)))
+        columns.append(np.tile(own, len(moving)))
+    places = np.concatenate(rows), np.concatenate(columns)
+    return sparse.csr_array((np.concatenate(values), places), shape=G.shape)
+
+
+def mobility(Z: Any) -> Array:
+    """a, diagonal of G inv(M) G', (m,) [1/kg]."""
+    return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
 
 
 @np.errstate(all="ignore")  # what overflows is infinite, and said so
-def condition(flat: Flat, rows: Rows) -> Conditioning:
-    """Of an unpadded step."""
-    a = rows.law[:, MOBILITY]
+def condition(flat: Flat, Z: Any) -> Conditioning:
+    """Of an unpadded step and its whitened rows."""
+    a = mobility(Z)
     slope = slopes(flat)
     held = np.isfinite(slope) & (slope > 0.0) & (a > 0.0)
-    rank = _rank(rows, len(flat.velocity))
+    rank = _rank(Z)
     return Conditioning(
         mass=_range(_diagonal(flat)) or (0.0, 0.0),
         mobility=_range(a[a > 0.0]),
@@ -88,11 +109,11 @@ def _range(values: Array) -> Range | None:
     return (float(values.min()), float(values.max())) if values.size else None
 
 
-def _rank(rows: Rows, nv: int) -> int | None:
-    m = len(rows.ptr) - 1
+def _rank(whitened_rows: Any) -> int | None:
+    m, nv = whitened_rows.shape
     if m * nv * min(m, nv) > RANK_WORK:
         return None
-    Z = sparse.csr_array((rows.val, rows.idx, rows.ptr), shape=(m, nv)).toarray()
+    Z = whitened_rows.toarray()
     length = np.sqrt(np.sum(Z * Z, axis=1))
     Z = Z[(length > 0.0) & np.isfinite(length)] / length[(length > 0.0) & np.isfinite(length), None]
     if not Z.size:

@@ -117,8 +117,7 @@ def cache() -> Check:
     """Where compiled code is kept, and how much of it is of the sources that run now."""
     from pliant._compile import cache_folder, kernel_folders
 
-    importlib.import_module("pliant.solvers.linearize")  # the kernels of solvers and of steps
-    importlib.import_module("pliant.systems.mujoco_calls")
+    importlib.import_module("pliant.systems.mujoco_calls")  # the kernels of steps
     folder = cache_folder()
     if folder is None:
         wish = os.environ.get("PLIANT_CACHE_DIR", "the user's cache folder")

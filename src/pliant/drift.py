@@ -10,18 +10,20 @@ Printed(compensate_drift=True) adds the terms of `paper` by itself: then it alon
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant.constraints import Contact
+from pliant import _engine
 from pliant.errors import InputError
 from pliant.evaluate import check_values, knows_values, reached, values_at
 from pliant.formulation import Formulation
 from pliant.inputs import Array
+from pliant.linearize import ROW_DATA
 from pliant.problem import StepProblem
-from pliant.solution import Solution, WarmStart
-from pliant.solve import solve
+from pliant.solution import Solution, Status, WarmStart
+from pliant.solve import DEFAULT, solve, solve_by_engine
 
 if TYPE_CHECKING:
     from pliant.systems import System
@@ -109,30 +111,26 @@ def _paper(start: Start) -> Taken:
 
 def _lookahead(start: Start) -> Taken:
     """Rounds until e is that of the configuration reached; a last solve confirms it."""
-    if not _look(start, start.q)[1].any():
-        return _tangent(start)
-    start = start._replace(solver=_without_drift(start.solver))
-    problem, h = start.problem, start.problem.step
-    first = start.solve(problem)
-    tangent = Taken(problem, start.reach(first.velocity), first)
+    given, start = start, start._replace(solver=_without_drift(start.solver))
+    first = start.solve(start.problem)
+    tangent = Taken(start.problem, start.reach(first.velocity), first)
+    look = _Look(start)
+    phi = look.at(tangent.q if first.status.solved else start.q)
+    if np.isnan(phi).all():
+        return tangent if start.solver is given.solver else _tangent(given)
     if not first.status.solved:
         return tangent
-    G, follow = jacobian(problem), _response(start, first)
-    reach = abs(G)
-    offset, value = problem.flat().offset, problem.flat().value
-    e, v, last = offset, first.velocity, np.inf
+    record, follow = start.problem.record, _response(start, first)
+    v, force, e, last = first.velocity, None, record.offset(), np.inf
     for _ in range(ROUNDS):
-        phi, known = _look(start, start.reach(v))
-        target = np.where(known, (phi - value) / h - G @ v, offset)
-        way = h * (reach @ np.abs(v) + np.abs(target)) + np.abs(value)
-        # relative to the longest way: a row that hardly moves is as exact as the rest can make it
-        miss = float(np.max(h * np.abs(target - e))) / max(float(np.max(way)), 1e-300)
+        target, miss = _engine.look_ahead(record, phi, v, e)
         if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
-            solution = start.solve(problem.shifted(e), first)
-            return Taken(problem, start.reach(solution.velocity), solution)
+            solution = _solve_with(start, e, first, force)
+            return Taken(start.problem, start.reach(solution.velocity), solution)
         if not miss < CONTRACTING * last:
             break
-        v = follow(v, target, target - e)
+        v, force = follow(target, e)
+        phi = look.at(start.reach(v))
         e, last = target, miss
     return tangent._replace(gave_up=True)
 
@@ -142,36 +140,66 @@ def _without_drift(solver: Formulation | None) -> Formulation | None:
     return solver if solver is None else solver.without_drift()
 
 
-def _response(start: Start, first: Solution) -> Callable[[Array, Array, Array], Array]:
-    """How v1 follows e, (v, e, its change) -> v: on one factorization, else by solving again."""
+def _linearizes(start: Start) -> bool:
+    return start.solver is None or start.solver.linearizes
+
+
+Follow = Callable[[Array, Array], tuple[Array, Array | None]]
+
+
+def _response(start: Start, first: Solution) -> Follow:
+    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). On the factors at the first answer, else by
+    solving again."""
+
+    def solve_again(e: Array, before: Array) -> tuple[Array, None]:
+        return _solve_with(start, e, first).velocity, None
+
+    if not _linearizes(start):
+        return solve_again
+    problem, answer = start.problem, first.__dict__["answer"]
+    nv, m = problem.nv, problem.rows
+    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
+    derivative = _engine.linearize(problem.record, answer.force, convex)
+    if derivative is None:
+        return solve_again
+    data, result = np.zeros(2 * nv + len(ROW_DATA) * m), np.concatenate([first.velocity, answer.force])
+    offsets = data[2 * nv + m : 2 * nv + 2 * m]
+
+    def follow(e: Array, before: Array) -> tuple[Array, Array]:
+        nonlocal result
+        np.subtract(e, before, out=offsets)
+        result = result + derivative.forward(data)
+        return result[:nv], result[nv:]
+
+    return follow
+
+
+def _solve_with(start: Start, offset: Array, first: Solution, force: Array | None = None) -> Solution:
+    """The step with these rate offsets, from its first answer or from these forces."""
     problem = start.problem
-    from pliant.solvers.linearize import linearize
-
-    if start.solver is not None and not start.solver.linearizes:
-        return lambda v, e, change: start.solve(problem.shifted(e), first).velocity
-    derivative = linearize(problem, first)
-    return lambda v, e, change: v + derivative.apply(rate_offset=list(problem.split(change))).velocity
-
-
-def _look(start: Start, q: Array) -> tuple[Array, Array]:
-    """phi(t1, q) of every row, and where it is known."""
-    problem = start.problem
-    found = values_at(start.system, start.time + problem.step, q, problem)
-    phi, known = [np.zeros(0)], [np.zeros(0, bool)]
-    for constraint, value in zip(problem.constraints, found, strict=True):
-        here = np.full(constraint.count, value is not None)
-        phi.append(_on_normals(constraint, np.zeros(constraint.count) if value is None else value))
-        known.append(_on_normals(constraint, here))
-    return np.concatenate(phi), np.concatenate(known)
+    if not _linearizes(start):
+        return start.solve(problem.shifted(offset), first)
+    near = first.__dict__["answer"].force if force is None else force
+    record = problem.record.shifted(offset, np.zeros(problem.nv))
+    return solve_by_engine(problem, record, start.solver or DEFAULT, near, None, perf_counter())
 
 
-def _on_normals(constraint: Any, entries: Array) -> Array:
-    """(n,) -> over all rows; of a contact only the normal has a value."""
-    if not isinstance(constraint, Contact):
-        return entries
-    rows = np.zeros((constraint.count, constraint.dimension), entries.dtype)
-    rows[:, 0] = entries
-    return rows.ravel()
+class _Look:
+    """phi(t1, q) of every row, NaN where it is not known."""
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self.phi, self.places, row = np.full(start.problem.rows, np.nan), [], 0
+        for constraint in start.problem.constraints:  # of a contact only the normal has one
+            self.places.append(self.phi[row : row + constraint.rows : constraint.dimension])
+            row += constraint.rows
+
+    def at(self, q: Array) -> Array:
+        problem = self.start.problem
+        found = values_at(self.start.system, self.start.time + problem.step, q, problem)
+        for place, value in zip(self.places, found, strict=True):
+            place[:] = np.nan if value is None else value
+        return self.phi
 
 
 def jacobian(problem: StepProblem) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._engine import finite_reals
-from pliant.constraints import Contact
+from pliant.constraints import Constraint, Contact
 from pliant.errors import InputError
 from pliant.inputs import Array, Matrix, floats, is_sparse
 from pliant.problem import StepProblem
@@ -131,25 +131,30 @@ def reached(system: System, time: float, q: Array, v: Array, step: float) -> Arr
 
 def values_at(system: Any, time: float, q: Array, problem: StepProblem) -> list[Array | None]:
     """system.values: phi(t, q) of every constraint, None where it is not known."""
-    where = _called("values", time)
     try:
         given = system.values(time, q.copy())
     except Exception as error:
-        _explain(error, where)
+        _explain(error, _called("values", time))
         raise
     if not isinstance(given, Sequence) or len(given) != len(problem.constraints):
         raise InputError(
-            f"{where} must return a list with one entry per constraint of system.problem "
+            f"{_called('values', time)} must return a list with one entry per constraint of system.problem "
             f"({len(problem.constraints)}): an array, or None where phi is not known; got {given!r}"
         )
-    values: list[Array | None] = []
-    for constraint, entry in zip(problem.constraints, given, strict=True):
-        expected = f"{where}: {constraint.label} has {constraint.count} rows and needs as many finite numbers"
-        value = None if entry is None else _numbers(expected, entry)
-        if value is not None and (value.shape != (constraint.count,) or not np.all(np.isfinite(value))):
-            raise InputError(f"{expected}, got {_shown(value)}")
-        values.append(value)
-    return values
+    return [
+        None if entry is None else _value_of(constraint, entry, time)
+        for constraint, entry in zip(problem.constraints, given, strict=True)
+    ]
+
+
+def _value_of(constraint: Constraint, entry: Any, time: float) -> Array:
+    """(n,) finite numbers, one per row."""
+    value: Array | None = finite_reals(entry)
+    if value is not None and value.shape == constraint.ids.shape:
+        return value
+    where = _called("values", time)
+    expected = f"{where}: {constraint.label} has {constraint.count} rows and needs as many finite numbers"
+    raise InputError(f"{expected}, got {_shown(_numbers(expected, entry))}")
 
 
 def stiffness_at(system: Any, time: float, q: Array, forces: Sequence[Array], problem: StepProblem) -> Matrix | None:

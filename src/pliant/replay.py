@@ -91,7 +91,7 @@ class Replay:
 def replay(problem: StepProblem) -> Replay:
     """Solve a step with every formulation, and look for the cause of what is not well."""
     flat = problem.flat()
-    rows = whitened(flat)
+    Z = whitened(flat)
     first, *rest = FORMULATIONS
     coulomb = solve(problem, first(), throw=False)  # takes every problem
     solutions = [coulomb, *(_solved(problem, kind()) for kind in rest)]
@@ -107,10 +107,10 @@ def replay(problem: StepProblem) -> Replay:
         rows={kind: n for kind, n in counts.items() if n},
         contacts=sum(c.count for c in problem.constraints if isinstance(c, Contact)),
         islands=len(coulomb.islands.status),
-        conditioning=condition(flat, rows),
+        conditioning=condition(flat, Z),
         answers=tuple(_answer(problem, k, s, coulomb) for k, s in zip(FORMULATIONS, solutions, strict=True)),
         energy=energy_of(flat, coulomb),
-        causes=tuple(find_causes(Case(problem, flat, rows, coulomb, others))),
+        causes=tuple(find_causes(Case(problem, flat, Z, coulomb, others))),
         solved=coulomb.status.solved,
     )
 

@@ -37,7 +37,7 @@ class Status(enum.Enum):
 
     @property
     def solved(self) -> bool:
-        """Whether the tolerance was met."""
+        """Whether there is an answer: within the tolerance, or the convex program's in place of Coulomb's."""
         return self in (Status.SOLVED, Status.SOLVED_BY_FALLBACK)
 
 

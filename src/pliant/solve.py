@@ -47,7 +47,7 @@ def solve(
     start = None if warm_start is None else start_forces(problem, warm_start)
     near = None if guess is None else vector("guess", guess, problem.nv, f"one per velocity ({problem.nv},)")
     if solver.linearizes:
-        solution = solve_by_engine(problem, solver, start, near, begin)
+        solution = solve_by_engine(problem, problem.record, solver, start, near, begin)
     else:
         from pliant.printed import solve_printed
 
@@ -58,10 +58,16 @@ def solve(
 
 
 def solve_by_engine(
-    problem: StepProblem, solver: Formulation, start: Array | None, guess: Array | None, begin: float
+    problem: StepProblem,
+    record: _engine.Record,
+    solver: Formulation,
+    start: Array | None,
+    guess: Array | None,
+    begin: float,
 ) -> Solution:
+    """record: of the problem, or one that differs from it in rate offsets and forces only."""
     velocity, force, impulse, state, report, islands = _engine.solve(
-        problem.record, guess, start, solver.convex, solver.tolerance, solver.max_iterations
+        record, guess, start, solver.convex, solver.tolerance, solver.max_iterations
     )
     status, residual, law_residual, momentum_residual, iterations, factorizations = report
     return Solution.of(

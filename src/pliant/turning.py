@@ -25,7 +25,6 @@ from pliant.drift import Start
 from pliant.inertia import added, times
 from pliant.inputs import Array, Matrix
 from pliant.problem import StepProblem
-from pliant.solvers.linearize import linearize
 
 DAMPING: Final = 1 / 7  # of implicit Euler's, on all that turns; with a twentieth, chains that whip tear
 SLIGHT: Final = 0.05  # w below which turning needs no help: a spring is stable up to 4
@@ -41,21 +40,12 @@ def turned(start: Start, stiffness: Matrix) -> Start:
     whole = StepProblem(problem.mass, v0, problem.force, h, problem.constraints, stiffness=total)
     offset, drag = whole.flat().offset, -h * times(K, v0)
     light = start._replace(problem=whole.shifted(offset, (DAMPING - 1.0) * drag))
-    stopped = _change(light, drag)
-    if stopped is None:
+    free = light.solve(light.problem)
+    held = light.solve(light.problem.shifted(offset, drag), free)
+    if not (free.status.solved and held.status.solved):
         return start._replace(problem=whole)
-    return light._replace(problem=light.problem.shifted(offset, h * times(K, stopped)))
-
-
-def _change(start: Start, push: Array) -> Array | None:
-    """By what v1 changes under a push, to first order; None: the step is not solved."""
-    first = start.solve(start.problem)
-    if not first.status.solved:
-        return None
-    if start.solver is None or start.solver.linearizes:
-        return linearize(start.problem, first).apply(force=push).velocity
-    pushed = start.problem.shifted(start.problem.flat().offset, push)
-    return start.solve(pushed, first).velocity - first.velocity
+    stopped = free.velocity - held.velocity  # u
+    return light._replace(problem=light.problem.shifted(offset, -h * times(K, stopped)))
 
 
 def blended(mass: Matrix, stiffness: Matrix, step: float) -> Matrix | None:

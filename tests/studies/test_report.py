@@ -122,7 +122,7 @@ def test_what_quick_leaves_out_is_said(quick):
 
 def test_studies_that_were_not_run_are_named():
     text = Parsed(report([chapter()])).text
-    assert "not run: pliant reproduce stack" in text and "1 of 6 studies" in text
+    assert "not run: pliant reproduce stack" in text and "1 of 7 studies" in text
 
 
 def test_every_figure_and_table_of_the_paper_has_its_place():

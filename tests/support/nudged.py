@@ -10,7 +10,7 @@ import numpy as np
 import pliant
 from pliant.constraints import Clipped, Constraint, Contact, ScalarConstraint
 from pliant.inputs import Array
-from pliant.solvers.pieces import ROW_DATA
+from pliant.linearize import ROW_DATA
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-12, "max_iterations": 400}
 # Weights of the central difference of order six, at 1, 2 and 3 steps to either side.

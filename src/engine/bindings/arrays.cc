@@ -12,6 +12,11 @@ namespace pliant {
 
 namespace {
 
+// At the first array that comes in, not with the module: without NumPy `pliant doctor` still runs, and says so.
+void import_numpy() {
+  if (PyArray_ImportNumPyAPI() < 0) nb::raise_python_error();
+}
+
 PyArrayObject* as_array(nb::handle data) { return reinterpret_cast<PyArrayObject*>(data.ptr()); }
 
 [[noreturn]] void wrong(const char* name, const char* expected) {
@@ -48,11 +53,10 @@ bool all_finite(std::span<const double> values) {
 
 }  // namespace
 
-void import_numpy() {
-  if (PyArray_ImportNumPyAPI() < 0) nb::raise_python_error();
+bool is_array(nb::handle data) {
+  import_numpy();
+  return PyArray_Check(data.ptr());
 }
-
-bool is_array(nb::handle data) { return PyArray_Check(data.ptr()); }
 
 std::span<const double> reals(nb::handle data, const char* name) {
   return entries<double>(data, name, "a contiguous array of float64");
@@ -114,6 +118,7 @@ NewIntegers new_integers(std::size_t size) {
 }
 
 nb::object finite_reals(nb::handle data) {
+  import_numpy();
   nb::object found = nb::steal(PyArray_FromAny(data.ptr(), nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
   if (!found.is_valid()) {
     PyErr_Clear();

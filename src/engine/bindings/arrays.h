@@ -8,8 +8,6 @@ namespace pliant {
 
 namespace nb = nanobind;
 
-void import_numpy();
-
 // Whether it is a numpy.ndarray.
 bool is_array(nb::handle data);
 

@@ -1,6 +1,7 @@
 // The Python module pliant._engine.
 #include "bindings/build_info.h"
 #include "bindings/c_entry.h"
+#include "bindings/derivative.h"
 #include "bindings/record.h"
 #include "bindings/solve.h"
 
@@ -10,5 +11,6 @@ NB_MODULE(_engine, module) {
   pliant::bind_build_info(module);
   pliant::bind_record(module);
   pliant::bind_solve(module);
+  pliant::bind_derivative(module);
   pliant::bind_c_entry(module);
 }

@@ -483,9 +483,9 @@ Step Record::view() const {
 }
 
 void bind_record(nb::module_& module) {
-  import_numpy();
   nb::class_<Record>(module, "Record", "The arrays of one step, as the engine reads them.")
       .def("arrays", &arrays, "Copies of the fields, in the order of pliant.flat.Flat.")
+      .def("offset", [](const Record& r) { return array_of(std::span<const double>(r.offset)); }, "A copy of e.")
       .def("shifted", &shifted, nb::arg("offset"), nb::arg("push"),
            "The same with other rate offsets, and a push added to the force.");
   module.def("lower", &lower, nb::arg("mass"), nb::arg("velocity"), nb::arg("force"), nb::arg("step"),

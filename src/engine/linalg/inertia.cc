@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace pliant {
 
@@ -77,11 +78,14 @@ bool Inertia::factor(const Step& step, View<const int> velocities, View<const in
     }
   }
   bool positive = true;
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0;
   for (int k = n - 1; k >= 0; k--) {
     double* row = value_.data() + start_[k];
     const int* column = column_.data() + start_[k];
     const int last = start_[k + 1] - start_[k] - 1;
     positive = positive && row[last] > 0;
+    smallest = std::min(smallest, row[last]);
+    largest = std::max(largest, row[last]);
     row[last] = std::sqrt(row[last]);
     const double inverse = inverse_[k] = 1 / row[last];
     for (int e = 0; e < last; e++) row[e] *= inverse;
@@ -100,6 +104,7 @@ bool Inertia::factor(const Step& step, View<const int> velocities, View<const in
       }
     }
   }
+  spread_ = largest / smallest;
   return positive;
 }
 

@@ -12,6 +12,8 @@ class Inertia {
   // False: not positive definite.
   bool factor(const Step& step, View<const int> velocities, View<const int> local, Workspace& work);
 
+  // How far the solves may amplify rounding: the largest over the smallest pivot.
+  double spread() const { return spread_; }
   int size() const { return size_; }
   View<const int> columns(int i) const {  // of row i, ascending, the diagonal last
     return {column_.data() + start_[i], start_[i + 1] - start_[i]};
@@ -29,6 +31,7 @@ class Inertia {
 
  private:
   int size_ = 0;
+  double spread_ = 1;
   View<int> start_;
   Pool<int> column_, next_, list_;
   Pool<double> value_;

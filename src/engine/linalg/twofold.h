@@ -24,6 +24,7 @@ struct Twofold {
     low += std::fma(a, b, -product);
   }
   double value() const { return high + low; }
+  double rest() const { return (high - value()) + low; }  // of what value() leaves
   explicit operator double() const { return high + low; }
 
   static Twofold normal(double a, double b) {  // |a| >= |b|

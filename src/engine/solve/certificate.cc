@@ -47,10 +47,11 @@ Certificate certify(const Step& step, View<const double> force, View<const doubl
     rows.load(step, islands.at(k), patterns, work);
     map.reserve(rows, work);
     View<double> own = work.take<double>(rows.count), rate = work.take<double>(rows.count);
+    View<double> low = work.take<double>(rows.count);
     View<double> gain = work.take<double>(rows.velocities);
     for (int i = 0; i < rows.count; i++) own[i] = force[rows.source[i]];
-    rows.exact_rates(own, rate, gain);
-    found.law_residual = std::max(found.law_residual, map.measure(rows, own, rate, convex ? 1 : 0));
+    rows.exact_rates(own, rate, low, gain);
+    found.law_residual = std::max(found.law_residual, map.measure(rows, own, rate, convex ? 1 : 0, low));
     work.release(mark);
   }
   View<double> impulse = work.take<double>(step.velocities()), miss = work.take<double>(step.velocities());

@@ -144,6 +144,30 @@ void Linear::solve(View<const double> missing) {
   else solve(usual_, missing);
 }
 
+template <class T>
+void Linear::solve_transposed(System<T>& system, View<const double> z) {
+  const Rows& r = *rows_;
+  const auto multiply = [&](View<const double> squares, const Block& b, View<const double> x, View<double> y) {
+    for (int j = 0; j < b.size; j++) {
+      y[b.first + j] = 0;
+      for (int i = 0; i < b.size; i++) y[b.first + j] += squares[b.square + i * b.size + j] * x[b.first + i];
+    }
+  };
+  for (const Block& b : r.block) multiply(H_, b, z, drate);
+  std::fill(system.dx.begin(), system.dx.end(), T(0.0));
+  for (const Group& g : r.group) r.add_forces(g, drate, -1, system.dx);
+  system.fronts.solve_transposed(system.dx);
+  std::fill(g_.begin(), g_.end(), 0.0);
+  for (const Group& g : r.group) r.add_along(g, View<const T>(system.dx), g_);
+  for (int i = 0; i < r.count; i++) g_[i] = z[i] + r.h * g_[i];
+  for (const Block& b : r.block) multiply(inverse_, b, g_, dforce);
+}
+
+void Linear::solve_transposed(View<const double> z) {
+  if (precise) solve_transposed(precise_, z);
+  else solve_transposed(usual_, z);
+}
+
 // dlambda = g - H dp
 void Linear::force_step(const Block& b) {
   const double* H = H_.at(b.square);

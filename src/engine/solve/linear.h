@@ -31,6 +31,10 @@ class Linear {
   // The steps of forces and rates; missing: what the rates lack to the momentum of the forces, or empty.
   void solve(View<const double> missing);
 
+  // The transposed of what leads from k to the step of the forces, applied to z.
+  //   P' b = -Z' H' z,   dforce := inv(B + C E)' (z + h Z b)
+  void solve_transposed(View<const double> z);
+
  private:
   const Rows* rows_ = nullptr;
   View<double> H_, inverse_, g_;
@@ -51,6 +55,8 @@ class Linear {
   bool factor(System<T>& system) const;
   template <class T>
   void solve(System<T>& system, View<const double> missing);
+  template <class T>
+  void solve_transposed(System<T>& system, View<const double> z);
 };
 
 }  // namespace pliant

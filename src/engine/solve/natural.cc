@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include "linalg/dense.h"
+#include "linalg/twofold.h"
 
 namespace pliant {
 
@@ -15,15 +16,13 @@ void NaturalMap::reserve(const Rows& rows, Workspace& work) {
   speed = work.filled<double>(rows.block.size(), 0.0);
 }
 
-double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift) {
+double NaturalMap::measure(const Rows& rows, View<const double> force, View<const double> rate, double lift,
+                           View<const double> low) {
   const double h = rows.h;
   double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
-  double most = 0, wrong = 0;
   auto count = [&](const Row& row, double f, double target, double known) {
     const double miss = std::fabs(f - target), weight = h * std::sqrt(row.self);
     sum += miss;  // the comparisons of max lose a NaN
-    most = std::max(most, std::fabs(target));
-    wrong = std::max(wrong, miss);
     if (row.self > 0) {
       worst = std::max(worst, weight * miss);
       largest = std::max(largest, weight * std::fabs(f));
@@ -41,7 +40,10 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       const double scale = 1 / (h * row.reach);
       for (int i = b.first + 1; i < b.first + b.size; i++) {
         const Row& t = rows.row[i];
-        slip[i] = t.mu * (rate[i] + t.compliance * force[i] + t.bias);
+        Twofold push(force[i]);  // lambda + K phi, which may cancel
+        if (t.compliance > 0) push.add_product(t.stiffness, t.gap);
+        slip[i] = t.mu * (rate[i] + t.compliance * push.value());
+        if (!low.empty()) slip[i] += t.mu * low[i];
         z[i] = force[i] * t.inverse_mu - scale * slip[i];
         fast += slip[i] * slip[i];
         far += z[i] * z[i];
@@ -53,6 +55,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     double target = row.constant;
     if (!row.fixed()) {
       line[b.first] = linearise(row, h, f, p);
+      if (!low.empty() && !row.power && row.slope < infinity) line[b.first].off += row.slope * low[b.first];
       y[b.first] = correction(row, h, line[b.first], p);
       target = f - y[b.first];
     }
@@ -61,9 +64,9 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
     for (int i = b.first + 1; i < b.first + b.size; i++) count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
   }
-  stray = most > 0 ? wrong / most : 0;
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
   if (!(sum < infinity && scale < infinity)) return infinity;
+  floor = scale > 0 ? 4 * std::numeric_limits<double>::epsilon() * largest / scale : 0;
   const double moving = worst == 0 ? 0 : scale > 0 ? worst / scale : 1;
   return std::max(moving, still);
 }

@@ -18,13 +18,12 @@ class NaturalMap {
 
   void reserve(const Rows& rows, Workspace& work);
 
-  // Fills the views; returns max_i h sqrt(a_i) |r_i| / E, r_i what a force misses of its map, in the energy norm
+  // low: what a double cannot hold of the rates, or empty. Fills the views; returns max_i h sqrt(a_i) |r_i| / E, r_i what a force misses of its map, in the energy norm
   //   E^2 = |x0|^2 + |x*|^2 + 1e-10 max_i h^2 a_i lambda_i^2
-  double measure(const Rows& rows, View<const double> force, View<const double> rate, double lift);
+  double measure(const Rows& rows, View<const double> force, View<const double> rate, double lift,
+                 View<const double> low = {});
 
-  // Largest |force| of a row that the map would not have there, over the largest force: what the energy norm does not
-  // see of rows that move next to nothing.
-  double stray = 0;
+  double floor = 0;  // the residual that the rounding of the forces alone may leave
 };
 
 }  // namespace pliant

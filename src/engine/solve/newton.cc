@@ -22,6 +22,7 @@ enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8 };
 void Newton::reserve(const Rows& rows, Workspace& work) {
   force = work.filled<double>(rows.count, 0.0);
   rate = work.take<double>(rows.count);
+  low = work.filled<double>(rows.count, 0.0);
   missing_ = work.filled<double>(rows.count, 0.0);
   best_ = work.take<double>(rows.count);
   piece_ = work.take<char>(rows.block.size());
@@ -115,7 +116,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
     if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
-    if (!fresh && found > 0.3 * last && found < chord) refine(linear.precise);
+    if (!fresh && found > 0.3 * last && found < chord && found > map.floor && !rows.linear) refine(linear.precise);
     last = found;
     if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
   }
@@ -177,7 +178,6 @@ void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map
   const Block& b = rows.block[number];
   const Row* row = rows.row.at(b.first);
   const double* f = force.at(b.first);
-  const double* p = rate.at(b.first);
   const double* z = map.z.at(b.first);
   const int d = b.size;
   double B[largest_square] = {}, C[largest_square] = {}, k[largest_block];
@@ -214,7 +214,7 @@ void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map
       if (share == 0) continue;
       B[j * d + j] = share * row[j].compliance;
       C[j * d + j] = share;
-      k[j] = -share * (p[j] + row[j].compliance * f[j] + row[j].bias);
+      k[j] = -scale * row[j].mu * map.slip[b.first + j];
     }
   } else if (piece_[number] & slips) {  // lambda_t = mu lambda_n z / |z|, with (I - t t') radius / |z| dz for the turn
     for (int j = 1; j < d; j++) {
@@ -247,7 +247,7 @@ void Newton::onto_rims(const Rows& rows) {
 void Newton::refine(bool precise) {
   const double least = precise ? precise_epsilon : least_epsilon;
   refined_ = epsilon_ > least;
-  epsilon_ = std::max(finer * epsilon_, least);
+  if (refined_) epsilon_ = std::max(finer * epsilon_, least);
 }
 
 void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain) {
@@ -257,17 +257,17 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
   std::copy(force.begin(), force.end(), best_.begin());
   for (int step = 0; step <= steps; step++) {
     rows.project(force);
-    rows.exact_rates(force, rate, gain);
-    const double found = map.measure(rows, force, rate, lift);
+    rows.exact_rates(force, rate, low, gain);
+    const double found = map.measure(rows, force, rate, lift, low);
     worse = found < best ? 0 : worse + 1;
     if (found < best) {
       best = found;
       std::copy(force.begin(), force.end(), best_.begin());
     }
-    if (found < 0.01 * rounding || worse > patience || step == steps) break;
+    if (found < 0.001 * rounding || worse > patience || step == steps) break;
     const bool slow = found > 0.3 * last;
-    if (slow && found < rounding) break;
-    if (slow) refine(linear.precise);
+    if (slow && found < std::max(rounding, map.floor)) break;
+    if (slow && !rows.linear) refine(linear.precise);
     last = found;
     if (set_pieces(rows, linear, map, lift, false)) {
       if (iterations > limit || !linear.factor()) break;
@@ -278,8 +278,8 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
   }
   std::copy(best_.begin(), best_.end(), force.begin());
-  rows.exact_rates(force, rate, gain);
-  residual = map.measure(rows, force, rate, lift);
+  rows.exact_rates(force, rate, low, gain);
+  residual = map.measure(rows, force, rate, lift, low);
 }
 
 }  // namespace pliant

@@ -14,7 +14,7 @@ struct Plan {
 
 class Newton {
  public:
-  View<double> force, rate;
+  View<double> force, rate, low;  // low: of exact rates
   double residual = 0;
 
   void reserve(const Rows& rows, Workspace& work);

@@ -119,7 +119,7 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   const bool may_cancel = rows.stiffest > stiff && rows.sane;  // double precision may not have the digits
   if (may_cancel && rows.linear) be_precise();
   attempt(step, guess, start, options, report, gain);
-  if (may_cancel && !rows.precise && !(newton.residual < rounding) && options.max_iterations > usual) {
+  if (may_cancel && !rows.precise && !(newton.residual < std::max(rounding, map.floor)) && options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
@@ -136,11 +136,11 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
       report.status = Status::solved_by_fallback;
     } else {
       newton.start_at(rows, best);
-      rows.exact_rates(newton.force, newton.rate, gain);
+      rows.exact_rates(newton.force, newton.rate, newton.low, gain);
     }
-    report.residual = map.measure(rows, newton.force, newton.rate, 0);
+    report.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
   }
-  report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0) : report.residual;
+  report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0, newton.low) : report.residual;
   report.iterations += newton.iterations;
   report.factorizations = linear.factorizations;
   return report;
@@ -167,7 +167,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
     p.rows.load(step, island, p.patterns, work);
     View<double> gain = work.take<double>(p.rows.velocities);
     if (p.rows.count == 0) {
-      p.rows.exact_rates({}, {}, gain);
+      p.rows.exact_rates({}, {}, {}, gain);
     } else {
       View<double> from;
       if (!given.empty()) {

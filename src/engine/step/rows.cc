@@ -9,6 +9,7 @@ namespace pliant {
 namespace {
 
 constexpr int lanes = 4;              // rows of Z are padded to so many numbers
+constexpr double wide = 1e4;           // pivots of M so far apart let rounding through
 constexpr double cancellation = 10;   // forces so many times larger than what moves are summed in twofold precision
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
@@ -22,6 +23,7 @@ struct Plain {
   void add(double value) { sum += value; }
   void add_product(double a, double b) { sum += a * b; }
   double value() const { return sum; }
+  double rest() const { return 0; }
 };
 
 }  // namespace
@@ -299,7 +301,7 @@ template void Rows::add_along(const Group&, View<const double>, View<double>) co
 template void Rows::add_along(const Group&, View<const Twofold>, View<double>) const;
 
 void Rows::rates(View<const double> force, View<double> rate) const {
-  if (precise) return exact_rates(force, rate, gain_);
+  if (precise) return exact_rates(force, rate, {}, gain_);
   std::copy(free_x_.begin(), free_x_.end(), x_.begin());
   for (const Group& g : group) add_forces(g, force, h, x_);
   std::copy(offset_.begin(), offset_.end(), rate.begin());
@@ -318,7 +320,7 @@ void Rows::rates_of(View<const double> velocity, View<double> rate) const {
 }
 
 template <class Sum>
-void Rows::sum_rates(View<const double> force, View<double> rate, View<double> gain) const {
+void Rows::sum_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
   const Step& s = *step_;
   const int n = velocities;
   View<Sum> impulse = work_->filled<Sum>(n, Sum());  // h (f + G' lambda)
@@ -335,7 +337,7 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> g
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
   for (int j = 0; j < n; j++) {  // what is missing of M gain
-    Sum miss = impulse[j];
+    Twofold miss(impulse[j].value());
     const int global = island_.velocities[j];
     for (auto e = s.mass_start[global]; e < s.mass_start[global + 1]; e++) {
       miss.add_product(-s.mass_value[e], gain[island_.local[s.mass_column[e]]]);
@@ -355,16 +357,17 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> g
       sum.add_product(value, more[j]);
     }
     rate[i] = sum.value();
+    if (!low.empty()) low[i] = sum.rest();
   }
   for (int j = 0; j < n; j++) gain[j] += more[j];
 }
 
-void Rows::exact_rates(View<const double> force, View<double> rate, View<double> gain) const {
+void Rows::exact_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
   double largest = 0;
   for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();
-  if (precise || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, gain);
-  else sum_rates<Plain>(force, rate, gain);
+  if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, low, gain);
+  else sum_rates<Plain>(force, rate, low, gain);
   work_->release(mark);
 }
 

@@ -65,8 +65,11 @@ class Rows {
   void add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const;
 
   // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
-  // gain := v - v0, in the order of the island's velocities.
-  void exact_rates(View<const double> force, View<double> rate, View<double> gain) const;
+  // gain := v - v0, in the order of the island's velocities. low := what a double cannot hold of the rates, or empty.
+  void exact_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const;
+  void exact_rates(View<const double> force, View<double> rate, View<double> gain) const {
+    exact_rates(force, rate, {}, gain);
+  }
 
   // Rates of a velocity of the step.
   void rates_of(View<const double> velocity, View<double> rate) const;
@@ -101,7 +104,7 @@ class Rows {
   void set_laws();
   void set_scales(const Block& b);
   template <class Sum>
-  void sum_rates(View<const double> force, View<double> rate, View<double> gain) const;
+  void sum_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const;
 };
 
 }  // namespace pliant

@@ -87,13 +87,13 @@ def _linear(problem: StepProblem, solver: Printed, begin: float) -> Solution:
     """Bilateral rows only: the laws with the drift terms in them, solved as for every other solver."""
     flat, h = problem.flat(), problem.step
     if not (solver.compensate_drift and flat.curvature.any()):
-        return solve_by_engine(problem, solver, None, None, begin)
+        return solve_by_engine(problem, problem.record, solver, None, None, begin)
     G, M = matrices(flat)
     extra = -inertial_forces(
         whitened(G.toarray(), M.toarray()), flat.curvature, flat.kind, np.zeros(problem.rows, np.int64)
     )
     shifted = problem.shifted(flat.offset + h * flat.curvature, G.T @ extra)
-    found = solve_by_engine(shifted, solver, None, None, begin)
+    found = solve_by_engine(shifted, shifted.record, solver, None, None, begin)
     force = np.concatenate([np.zeros(0), *found.forces]) + extra
     law, momentum = _engine.certify(problem.record, force, found.velocity)
     whole = found.with_more_force(problem.split(extra), h * (G.T @ extra))

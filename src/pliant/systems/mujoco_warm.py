@@ -25,12 +25,14 @@ SERVO = '<actuator><position joint="hinge" kp="100"/></actuator>'
 
 
 def warm_up() -> None:
-    """Steps of a box that turns and lands, and of an arm, with and without a servo: by arrays, and in compiled calls,
-    of one step and of many."""
+    """Steps of a box that turns and lands, and of an arm, with and without a servo: in compiled calls, of one step and
+    of many, and by arrays, as of models with energies."""
     mj = mujoco()
     for rest in (SERVO, ""):
         model = mj.MjModel.from_xml_string(MODEL.format(rest))
-        data = mj.MjData(model)
-        data.qvel[2:5] = -3.0, 0.1, 0.2
-        mj_step(model, data)
-        mj_step(model, data, 100)
+        for flag in (0, mj.mjtEnableBit.mjENBL_ENERGY):
+            model.opt.enableflags = int(flag)
+            data = mj.MjData(model)
+            data.qvel[2:5] = -3.0, 0.1, 0.2
+            mj_step(model, data)
+            mj_step(model, data, 100)

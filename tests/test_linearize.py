@@ -11,8 +11,7 @@ import scipy.sparse as sparse
 
 import pliant
 from pliant.errors import InputError
-from pliant.solvers.linearize import DATA, RESULTS, Linearization
-from pliant.solvers.pieces import ROW_DATA
+from pliant.linearize import DATA, RESULTS, ROW_DATA, Linearization
 from tests.support.nudged import TIGHT, answers, difference, flat_forces, random_change, sides
 from tests.support.random_contacts import random_contact_problem
 from tests.support.random_problems import random_problem

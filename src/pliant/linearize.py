@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 from pliant import _engine
-from pliant.constraints import Contact
+from pliant.constraints import Constraint, Contact
 from pliant.errors import InputError, SolveError
-from pliant.flat import TANGENT, Flat
-from pliant.inputs import Array, Ints, vector
+from pliant.flat import TANGENT
+from pliant.inputs import Array, Ints, over_contact_rows, over_rows, over_tangents, vector
 from pliant.problem import StepProblem
 from pliant.solution import Solution
-from pliant.solvers.directions import PerConstraint, over_all_rows
-from pliant.solvers.pieces import ROW_DATA, Pieces, find_pieces
-from pliant.solvers.rows import MOBILITY, free_rates, make_rows
-from pliant.solvers.saddle import Saddle
-from pliant.solvers.whiten import factor_inertia, velocity_gain
+
+# One entry per constraint, or a dict of those that are not zero, by position (int) or name (str).
+PerConstraint = Sequence[Any] | Mapping[Any, Any]
 
 RESULTS: Final = ("velocity", "forces")
+ROW_DATA: Final = ("value", "rate_offset", "stiffness", "damping", "friction")  # what a row is made of
 DATA: Final = ("velocity", "force", *ROW_DATA)
 SLACK: Final = 1e-9  # within which the residual of an answer is found again
 
@@ -56,7 +54,7 @@ class Linearization:
 
     The data are velocity v0 and force f, (nv,), and of every row value phi0 (gap and stretch of a Contact),
     rate_offset e, stiffness K, damping B and friction mu, in the units in which they are given to a problem.
-    One matrix is factored by `pliant.linearize`; every product costs a solve with it.
+    One matrix per island is factored by `pliant.linearize`; every product costs a few solves with it.
 
     Each row stays on the side of its kinks on which the solution lies: on its law or at a bound, open,
     sticking or slipping. At a kink itself the derivatives of the two sides differ, and the one given is that
@@ -70,8 +68,7 @@ class Linearization:
 
     problem: StepProblem
     solution: Solution
-    _pieces: Pieces
-    _saddle: Saddle
+    _derivative: _engine.Derivative
 
     def apply(
         self,
@@ -93,14 +90,16 @@ class Linearization:
                          tangents: gap and stretch, law and tangent_law.
         friction         for Contacts: scalar, (n,) or (n, d-1)
         """
-        rows = zip(ROW_DATA, (value, rate_offset, stiffness, damping, friction), strict=True)
-        data = {name: self._over_rows(name, entries) for name, entries in rows if entries is not None}
+        data = np.zeros(2 * self.problem.nv + len(ROW_DATA) * self.problem.rows)
         if velocity is not None:
-            data["velocity"] = self._over_velocities("velocity", velocity)
+            data[self._part("velocity")] = self._over_velocities("velocity", velocity)
         if force is not None:
-            data["force"] = self._over_velocities("force", force)
-        dv, df = self._forward({name: x[:, None] for name, x in data.items()}, 1)
-        return Change(dv[:, 0], self.problem.split(df[:, 0]))
+            data[self._part("force")] = self._over_velocities("force", force)
+        for name, entries in zip(ROW_DATA, (value, rate_offset, stiffness, damping, friction), strict=True):
+            if entries is not None:
+                data[self._part(name)] = self._over_rows(name, entries)
+        result = self._derivative.forward(data)
+        return Change(result[: self.problem.nv], self.problem.split(result[self.problem.nv :]))
 
     def transpose_apply(self, *, velocity: Any = None, forces: PerConstraint | None = None) -> Gradient:
         """The gradient in the data of a function whose gradient in the solution is (velocity, forces).
@@ -108,19 +107,20 @@ class Linearization:
         velocity (nv,): derivative with respect to v1; forces: with respect to lambda, a list with one entry
         per constraint or a dict, as in `apply`. What is left out is 0.
         """
-        u, z = np.zeros(self.problem.nv), np.zeros(self.problem.rows)
+        result = np.zeros(self.problem.nv + self.problem.rows)
         if velocity is not None:
-            u = self._over_velocities("velocity", velocity)
+            result[: self.problem.nv] = self._over_velocities("velocity", velocity)
         if forces is not None:
-            z = self._over_rows("forces", forces)
-        out = {name: x[:, 0] for name, x in self._backward(u[:, None], z[:, None]).items()}
-        *parts, friction = (self.problem.split(out[name]) for name in ROW_DATA)
+            result[self.problem.nv :] = self._over_rows("forces", forces)
+        data = self._derivative.transposed(result)
+        *parts, friction = (self.problem.split(data[self._part(name)]) for name in ROW_DATA)
         tangents = (
             part[:, 1:].copy() if isinstance(constraint, Contact) else None
             for constraint, part in zip(self.problem.constraints, friction, strict=True)
         )
         value, rate_offset, stiffness, damping = parts
-        return Gradient(out["velocity"], out["force"], value, rate_offset, stiffness, damping, tuple(tangents))
+        velocity, force = data[self._part("velocity")], data[self._part("force")]
+        return Gradient(velocity, force, value, rate_offset, stiffness, damping, tuple(tangents))
 
     def operator(self, of: str = "velocity", wrt: str = "velocity") -> Any:
         """A block of the derivative as a scipy.sparse.linalg.LinearOperator; `rmatvec` is its transpose.
@@ -131,21 +131,25 @@ class Linearization:
         """
         _check_choice("of", of, RESULTS)
         _check_choice("wrt", wrt, DATA)
+        from scipy.sparse.linalg import LinearOperator
+
         nv, m = self.problem.nv, self.problem.rows
-        size, place = self._places(wrt)
+        engine, sizes = self._derivative, (nv + m, 2 * nv + len(ROW_DATA) * m)
+        results = slice(0, nv) if of == "velocity" else slice(nv, nv + m)
+        data = self._places(wrt)
 
         def forward(x: Array) -> Array:
-            full = np.zeros((size, x.shape[1]))
-            full[place] = x
-            return self._forward({wrt: full}, x.shape[1])[RESULTS.index(of)]
+            full = np.zeros((x.shape[1], sizes[1]))
+            full[:, data] = x.T
+            return engine.forward(full).reshape(-1, sizes[0])[:, results].T
 
         def backward(y: Array) -> Array:
-            u, z = np.zeros((nv, y.shape[1])), np.zeros((m, y.shape[1]))
-            (u if of == "velocity" else z)[:] = y
-            return self._backward(u, z)[wrt][place]
+            full = np.zeros((y.shape[1], sizes[0]))
+            full[:, results] = y.T
+            return engine.transposed(full).reshape(-1, sizes[1])[:, data].T
 
         return LinearOperator(
-            (nv if of == "velocity" else m, len(place)),
+            (results.stop - results.start, len(data)),
             matvec=lambda x: forward(x.reshape(-1, 1)),
             rmatvec=lambda y: backward(y.reshape(-1, 1)),
             matmat=forward,
@@ -162,39 +166,24 @@ class Linearization:
     def __repr__(self) -> str:
         return f"Linearization(nv={self.problem.nv}, rows={self.problem.rows})"
 
-    def _places(self, wrt: str) -> tuple[int, Ints]:
-        """Length of the full vector of the data, and where the entries of `operator` lie in it."""
-        if wrt in ("velocity", "force"):
-            return self.problem.nv, np.arange(self.problem.nv)
-        kind = self.problem.flat().kind
-        return len(kind), np.flatnonzero(kind == TANGENT) if wrt == "friction" else np.arange(len(kind))
+    def _part(self, name: str) -> slice:
+        """Where the engine has these data among all."""
+        nv, m = self.problem.nv, self.problem.rows
+        k = DATA.index(name)
+        start, size = (k * nv, nv) if k < 2 else (2 * nv + (k - 2) * m, m)
+        return slice(start, start + size)
+
+    def _places(self, wrt: str) -> Ints:
+        """Where the entries of `operator` lie among all data."""
+        part = self._part(wrt)
+        places = np.arange(part.start, part.stop)
+        return places[self.problem.flat().kind == TANGENT] if wrt == "friction" else places
 
     def _over_velocities(self, name: str, x: Any) -> Array:
         return vector(name, x, self.problem.nv, f"one per velocity ({self.problem.nv},)")
 
     def _over_rows(self, name: str, entries: PerConstraint) -> Array:
-        return over_all_rows(name, entries, self.problem.constraints)
-
-    def _forward(self, data: Mapping[str, Array], columns: int) -> tuple[Array, Array]:
-        """(nv, k) and (rows, k) from changes of the data, (nv, k) or (rows, k)."""
-        none = np.zeros((self.problem.nv, columns))
-        force, rate = np.zeros((2, self.problem.rows, columns))
-        for name in ROW_DATA:
-            if name in data:
-                force += self._pieces.force_shift[name][:, None] * data[name]
-                rate += self._pieces.rate_shift[name][:, None] * data[name]
-        k = self._pieces.hold @ force - self._pieces.drag @ rate
-        return self._saddle.solve(data.get("velocity", none), data.get("force", none), k)
-
-    def _backward(self, velocity: Array, forces: Array) -> dict[str, Array]:
-        """Cotangents of all data, (nv, k) or (rows, k)."""
-        v0, f, z = self._saddle.solve_transposed(velocity, forces)
-        force, rate = self._pieces.hold.T @ z, self._pieces.drag.T @ z
-        out = {"velocity": v0, "force": f}
-        for name in ROW_DATA:
-            out[name] = self._pieces.force_shift[name][:, None] * force
-            out[name] -= self._pieces.rate_shift[name][:, None] * rate
-        return out
+        return _over_all_rows(name, entries, self.problem.constraints)
 
 
 def linearize(problem: StepProblem, solution: Solution) -> Linearization:
@@ -214,40 +203,31 @@ def linearize(problem: StepProblem, solution: Solution) -> Linearization:
             "an answer that does not keep the laws has no derivative; raise max_iterations, warm-start, or "
             "take a smaller step"
         )
-    pieces, mobility = _pieces_at(problem, solution)
-    try:
-        saddle = Saddle(problem.flat(), pieces, mobility)
-    except RuntimeError as error:  # SuperLU's word for an exactly singular matrix
+    force = np.concatenate([np.zeros(0), *(np.ravel(part) for part in solution.forces)])
+    derivative = _engine.linearize(problem.record, force, _is_of_cone(problem, solution, force))
+    if derivative is None:
         raise SolveError(
             "the linearised laws are singular at this solution: it jams, or others lie beside it; there is "
             "no derivative",
             problem,
             solution,
-        ) from error
-    return Linearization(problem, solution, pieces, saddle)
+        )
+    return Linearization(problem, solution, derivative)
 
 
-def _pieces_at(problem: StepProblem, solution: Solution) -> tuple[Pieces, Array]:
-    """The pieces of the laws at the solution, once it is found to be one; and the diagonal of G inv(M) G'."""
-    flat = problem.flat()
-    force = np.concatenate([np.zeros(0), *(np.ravel(part) for part in solution.forces)])
-    inertia = factor_inertia(flat.mass_ptr, flat.mass_idx, flat.mass_val)
-    rows, rate = make_rows(flat, inertia), np.zeros(len(force))
-    impulse = np.bincount(flat.jac_idx, flat.jac_val * np.repeat(force, np.diff(flat.jac_ptr)), len(flat.velocity))
-    gain = velocity_gain(inertia, flat.step * (flat.force + impulse), np.zeros(len(impulse)))
-    free_rates(rows, flat.velocity, gain, rate)
+def _is_of_cone(problem: StepProblem, solution: Solution, force: Array) -> bool:
+    """Whether the answer keeps the conditions of the associated cone rather than the laws, once it is found to be one."""
     law, momentum = _engine.certify(problem.record, force, solution.velocity)
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)
-    size = _rate_sizes(flat, solution.velocity)
     lifted, _ = _engine.certify(problem.record, force, solution.velocity, convex=True)
-    lift, kept = lifted < law, min(lifted, law)
+    kept = min(lifted, law)
     if not kept <= 2.0 * solution.residual + SLACK:
         raise InputError(
             "solution must be one of Coulomb() or Convex(): it keeps neither the laws nor the conditions of "
             f"the cone (residual {kept:.1e})"
         )
-    return find_pieces(flat, rows, force, rate, size, lift=lift), rows.law[:, MOBILITY]
+    return lifted < law
 
 
 def _check_shapes(problem: StepProblem, solution: Solution) -> None:
@@ -268,13 +248,60 @@ def _check_residual(name: str, found: float, reported: float) -> None:
         )
 
 
-def _rate_sizes(flat: Flat, velocity: Array) -> Array:
-    """|G||v1| + |e|."""
-    terms = np.abs(flat.jac_val * velocity[flat.jac_idx])
-    row = np.repeat(np.arange(len(flat.kind)), np.diff(flat.jac_ptr))
-    return np.abs(flat.offset) + np.bincount(row, weights=terms, minlength=len(flat.kind))
-
-
 def _check_choice(argument: str, given: str, known: tuple[str, ...]) -> None:
     if given not in known:
         raise InputError(f"{argument} must be one of {', '.join(known)}, got {given!r}")
+
+
+def _over_all_rows(name: str, entries: PerConstraint, constraints: Sequence[Constraint]) -> Array:
+    """One number per flat row; `name` says what is given, and whether it is friction."""
+    parts = [np.zeros(0)]
+    for i, entry in enumerate(_in_order(name, entries, constraints)):
+        constraint = constraints[i]
+        label = f"{name}[{i}] ({constraint.label})"
+        parts.append(np.zeros(constraint.rows) if entry is None else _over(label, name, entry, constraint))
+    return np.concatenate(parts)
+
+
+def _in_order(name: str, entries: PerConstraint, constraints: Sequence[Constraint]) -> list[Any]:
+    """One entry per constraint, None where there is none."""
+    if isinstance(entries, Mapping):
+        out: list[Any] = [None] * len(constraints)
+        for key, entry in entries.items():
+            out[_position(name, key, constraints)] = entry
+        return out
+    if not isinstance(entries, list | tuple) or len(entries) != len(constraints):
+        raise InputError(
+            f"{name} must be a list with one entry per constraint ({len(constraints)}, None for no change), "
+            f"or a dict from positions or names of constraints to entries, got {entries!r}"
+        )
+    return list(entries)
+
+
+def _position(name: str, key: int | str, constraints: Sequence[Constraint]) -> int:
+    if isinstance(key, str):
+        named = {constraint.name: i for i, constraint in enumerate(constraints) if constraint.name}
+        if key in named:
+            return named[key]
+        known = ", ".join(map(repr, named))
+        raise InputError(
+            f"{name}: no constraint has the name {key!r}; names are: {known or 'none'}; "
+            f"use a position, 0 to {len(constraints) - 1}"
+        )
+    if not isinstance(key, int | np.integer) or not 0 <= key < len(constraints):
+        raise InputError(
+            f"{name}: keys must be positions of constraints, 0 to {len(constraints) - 1}, or names, got {key!r}"
+        )
+    return int(key)
+
+
+def _over(label: str, name: str, entry: Any, constraint: Constraint) -> Array:
+    """Numbers for all rows of a constraint, read as its own arguments are."""
+    n, d = constraint.count, constraint.dimension
+    if name == "friction":
+        if not isinstance(constraint, Contact):
+            raise InputError(f"{label} must be None: only a Contact has friction, got {entry!r}")
+        return np.concatenate([np.zeros((n, 1)), over_tangents(label, entry, n, d - 1)], axis=1).ravel()
+    if isinstance(constraint, Contact):
+        return over_contact_rows(label, entry, n, d).ravel()
+    return over_rows(label, entry, n)

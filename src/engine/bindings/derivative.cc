@@ -1,0 +1,86 @@
+#include "bindings/derivative.h"
+
+#include <memory>
+#include <mutex>
+#include "bindings/arrays.h"
+#include "bindings/record.h"
+#include "solve/derivative.h"
+#include "solve/lookahead.h"
+
+namespace pliant {
+
+namespace {
+
+// A derivative with the record that it reads. Threads take turns: its memory is that of one product.
+struct Linearized {
+  nb::object record;
+  std::unique_ptr<Derivative> derivative;
+  std::unique_ptr<std::mutex> turn = std::make_unique<std::mutex>();
+};
+
+// None: the laws are singular.
+nb::object linearize(nb::handle record, nb::handle force, bool convex) {
+  thread_local Patterns patterns;  // orders of elimination, which change no answer
+  const Step step = nb::cast<const Record&>(record).view();
+  const std::span<const double> forces = reals(force, "force");
+  if (forces.size() != static_cast<std::size_t>(step.rows())) throw nb::value_error("force must have one entry per row");
+  Linearized made{nb::borrow(record), nullptr};
+  {
+    const nb::gil_scoped_release unlocked;
+    made.derivative = std::make_unique<Derivative>(step, forces, convex, patterns);
+  }
+  return made.derivative->regular() ? nb::cast(std::move(made)) : nb::none();
+}
+
+// One product per column: columns lie one after the other in what is given and in what comes back.
+template <class Product>
+nb::object products(const Linearized& linearized, nb::handle given, std::size_t from, std::size_t to, Product product) {
+  const std::span<const double> columns = reals(given, "columns");
+  const std::size_t count = from > 0 ? columns.size() / from : 0;
+  if (columns.size() != count * from) throw nb::value_error("columns do not have the length of this derivative");
+  NewReals made = new_reals(count * to);
+  {
+    const nb::gil_scoped_release unlocked;
+    const std::scoped_lock alone(*linearized.turn);
+    for (std::size_t k = 0; k < count; k++) product(columns.subspan(k * from, from), made.values.subspan(k * to, to));
+  }
+  return std::move(made.array);
+}
+
+nb::object forward(const Linearized& linearized, nb::handle data) {
+  Derivative& d = *linearized.derivative;
+  return products(linearized, data, d.data(), d.results(), [&d](auto from, auto to) { d.forward(from, to); });
+}
+
+nb::object transposed(const Linearized& linearized, nb::handle results) {
+  Derivative& d = *linearized.derivative;
+  return products(linearized, results, d.results(), d.data(), [&d](auto from, auto to) { d.transposed(from, to); });
+}
+
+// (offsets, by how much they miss the last ones)
+nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset) {
+  const Step step = record.view();
+  const auto m = static_cast<std::size_t>(step.rows());
+  const std::span<const double> reached = reals(phi, "phi"), v = reals(velocity, "velocity"), last = reals(offset, "offset");
+  if (reached.size() != m || last.size() != m || v.size() != static_cast<std::size_t>(step.velocities())) {
+    throw nb::value_error("phi and offset must have one entry per row, velocity one per velocity");
+  }
+  NewReals target = new_reals(m);
+  const double miss = look_ahead(step, reached, v, last, target.values);
+  return nb::make_tuple(std::move(target.array), miss);
+}
+
+}  // namespace
+
+void bind_derivative(nb::module_& module) {
+  nb::class_<Linearized>(module, "Derivative", "How an answer moves with the data of its step.")
+      .def("forward", &forward, nb::arg("data"),
+           "Changes of v1 and the forces; data: v0, f, then value, rate_offset, stiffness, damping, friction of all rows.")
+      .def("transposed", &transposed, nb::arg("results"), "The transposed product, from results to data.");
+  module.def("linearize", &linearize, nb::arg("record"), nb::arg("force"), nb::arg("convex"),
+             "The derivative of an answer, None where there is none; convex: of the associated cone.");
+  module.def("look_ahead", &look_ahead_of, nb::arg("record"), nb::arg("phi"), nb::arg("velocity"), nb::arg("offset"),
+             "Rate offsets that lead to phi, NaN where it is not known, and how far they are from the last ones.");
+}
+
+}  // namespace pliant

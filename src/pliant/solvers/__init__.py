@@ -1,1 +1,0 @@
-"""The kernels of the solvers, and the derivative of a solution."""
