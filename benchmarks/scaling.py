@@ -2,10 +2,11 @@
 
     python -m benchmarks.scaling [--write]     # into results/scaling.json
 
-Columns of spheres, chains of links, separate robots in one problem, springs under one body. Sizes are interleaved, so
-that a busy moment of the machine hits all; a number is the median, over the rounds, of the least time in each. `engine`
-is the call of the compiled engine with its record, `solve` is `Solution.solve_time`, Python included, `again` a second
-solve of the step. Every first solve begins at the velocity of the step before.
+Columns of spheres, chains of links, separate robots in one problem, springs under one body; and two threads. Sizes
+are interleaved, so that a busy moment of the machine hits all; a number is the median, over the rounds, of the least
+time in each. `engine` is the call of the compiled engine with its record, `solve` is `Solution.solve_time`, Python
+included, `again` a second solve of the step. Every first solve begins at the velocity of the step before. `load` is
+what else the machine did: a calm one says about 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,6 +168,26 @@ def exponent(sizes: tuple[int, ...], times: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 
+def two_threads() -> Metric:
+    """How many times the solves of one thread two of them do: the interpreter is free while the engine solves."""
+    problem, guess = column(300)
+    record, count = problem.record, 20
+
+    def work() -> None:
+        for _ in range(count):
+            _engine.solve(record, guess, None, False, 1e-8, 100)
+
+    def seconds(threads: int) -> float:
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(work) for _ in range(threads)]:
+                done.result()
+        return time.perf_counter() - begin
+
+    ratios = [2.0 * seconds(1) / seconds(2) for _ in range(3 * ROUNDS)]
+    return Metric("two threads: solves over those of one", float(np.median(ratios)), "times", better="more")
+
+
 def metrics_of(family: Family, found: dict[str, Any]) -> list[Metric]:
     name, engine = family.name, found["microseconds"]["engine"]
     made = [Metric(f"{name}, {size}: engine", us, "us") for size, us in zip(family.sizes, engine, strict=True)]
@@ -186,6 +208,7 @@ def main() -> None:
     for family in FAMILIES:
         found = details[family.name] = measure(family)
         metrics += metrics_of(family, found)
+    metrics.append(two_threads())
     if options.write:
         details["load"] = [round(load, 2) for load in os.getloadavg()]
         write("scaling", "python -m benchmarks.scaling --write", metrics, details)

@@ -9,6 +9,7 @@ no engine. --write: into results/corpus.json.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -99,6 +100,7 @@ def main() -> None:
         if not options.write:
             print(*found, *more["unsolved"], sep="\n")
     if options.write:
+        details["load"] = [round(load, 2) for load in os.getloadavg()]
         write("corpus", "python -m benchmarks.corpus --write", metrics, details)
 
 
