@@ -67,7 +67,8 @@ def open_under_load(problem: pliant.StepProblem, velocity: Array, force: Array) 
 
 def forces_by_law(problem: pliant.StepProblem, velocity: Array) -> Array:
     """The normal forces (n,) that the laws give at this velocity at the end of the step."""
-    contact = problem.constraints[0]
+    (contact,) = problem.constraints
+    assert isinstance(contact, pliant.Contact)
     gap, rate = _end(problem, velocity)
     law, depth = contact.law, np.maximum(0.0, -gap)
     if law.exponent != 1.0:
