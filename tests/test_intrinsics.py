@@ -16,15 +16,9 @@ from pliant._intrinsics import (
     long_room,
     longs,
     octets,
-    product_error,
     room,
 )
 from pliant.inputs import Array, Ints
-
-
-@kernel
-def compiled_error(a: float, b: float) -> float:
-    return product_error(a, b, a * b)
 
 
 @kernel
@@ -43,13 +37,6 @@ def total(kind: int, address: int, count: int) -> float:
         for x in octets(address, count):
             s += x
     return s
-
-
-def test_the_error_of_a_product_is_exact():
-    rng = np.random.default_rng(0)
-    for a, b in rng.standard_normal((1000, 2)) * 10.0 ** rng.integers(-60, 60, (1000, 2)):
-        assert compiled_error(a, b) == plain.product_error(a, b, a * b)
-    assert compiled_error(1.0 + 2.0**-52, 1.0 - 2.0**-53) != 0.0
 
 
 @pytest.mark.parametrize(("kind", "view", "type"), [

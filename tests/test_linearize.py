@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from flint import fmpq, fmpq_mat
 
 import pliant
 from pliant.errors import InputError
@@ -219,9 +220,10 @@ def adjoint_gap(derivative: Linearization, rng: np.random.Generator) -> float:
     return float(abs(left.sum() - terms.sum()) / (np.abs(left).sum() + np.abs(terms).sum() or 1.0))
 
 
+@pytest.mark.parametrize("solver", [pliant.Coulomb(), pliant.Convex()], ids=["coulomb", "convex"])
 @pytest.mark.parametrize("name", ALL)
-def test_transpose(name):
-    derivative = pliant.linearize(ALL[name], pliant.solve(ALL[name]))
+def test_transpose(name, solver):
+    derivative = pliant.linearize(ALL[name], pliant.solve(ALL[name], solver))
     assert adjoint_gap(derivative, np.random.default_rng(5)) < 1e-14
 
 
@@ -253,6 +255,74 @@ def test_doubled_welds_share_their_force_whatever_the_stiffness():
         whole = pliant.linearize(alone, pliant.solve(alone)).matrix("forces", "force")
         shares = np.array(K)[:, None] / sum(K)
         np.testing.assert_allclose(force, shares * whole, rtol=1e-9)
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+@pytest.mark.parametrize("largest", [1e9, 1e12, 1e15])
+def test_stiff_and_soft_rows_are_exact(largest, redundant):
+    """Against fractions, forward and transposed: velocities and forces, whatever the stiffness of the neighbours."""
+    rng = np.random.default_rng(8)
+    K = np.array([largest, 1e2, 0.5 * largest, 1e6])
+    G = rng.normal(size=(4, 4))
+    if redundant:
+        G[2] = G[0]
+    problem = step(FAST, pliant.Bilateral(G, [0.0, 1e-3, 0.0, -1e-4], pliant.Law(K, 3.0)))
+    derivative = pliant.linearize(problem, pliant.solve(problem))
+    for wrt in ("velocity", "force", "rate_offset"):
+        expected = exact_derivative(problem, G, K, wrt)
+        for of, rows in (("velocity", slice(0, 4)), ("forces", slice(4, 8))):
+            block = derivative.operator(of, wrt)
+            for found in (block @ np.eye(4), (block.T @ np.eye(4)).T):
+                error = np.abs(found - expected[rows]).max(axis=1) / np.abs(expected[rows]).max(axis=1)
+                assert error.max() < 1e-12, (wrt, of)
+
+
+def exact_derivative(problem: pliant.StepProblem, G: Array, K: Array, wrt: str) -> Array:
+    """(dv1, dl), (8, 4), of bilateral rows with damping 3: M dv1 - h G' dl = M dv0 + h df, dl + S (G dv1 + de) = 0."""
+    h, A, right = rational(problem.step), fmpq_mat(8, 8), fmpq_mat(8, 4)
+    for i in range(4):
+        S = h * rational(K[i]) + 3
+        A[4 + i, 4 + i] = fmpq(1)
+        if wrt != "velocity":
+            right[i + 4 * (wrt == "rate_offset"), i] = h if wrt == "force" else -S
+        for j in range(4):
+            A[i, j], A[i, 4 + j], A[4 + i, j] = rational(MASS[i, j]), -h * rational(G[j, i]), S * rational(G[i, j])
+            if wrt == "velocity":
+                right[i, j] = rational(MASS[i, j])
+    return np.array([[int(x.p) / int(x.q) for x in row] for row in A.solve(right).tolist()])
+
+
+def rational(x: float) -> fmpq:
+    return fmpq(*float(x).as_integer_ratio())
+
+
+def test_islands_are_linearized_each_by_itself():
+    """Three bodies: one slides, one lies under a stiff weld, one is free; what one is given moves no other."""
+    names = "slip, elliptic", "bilateral", "slip, hertz"
+    parts = [ALL[name] for name in names]
+    nv = 4 * (len(parts) + 1)
+    mass = np.kron(np.eye(len(parts) + 1), MASS)
+    constraints: list[pliant.constraints.Constraint] = []
+    for k, part in enumerate(parts):
+        [one] = part.constraints
+        wide = np.zeros((*one.jacobian.shape[:-1], nv))
+        wide[..., 4 * k : 4 * k + 4] = one.jacobian
+        if isinstance(one, pliant.Contact):
+            constraints.append(pliant.Contact(wide, one.gap, one.law, one.friction))
+        else:
+            assert isinstance(one, pliant.Bilateral)
+            constraints.append(pliant.Bilateral(wide, one.value, one.law))
+    velocity = np.concatenate([*(part.velocity for part in parts), FAST])
+    whole = pliant.StepProblem(mass, velocity, np.tile(FORCE, len(parts) + 1), 0.01, constraints)
+    derivative = pliant.linearize(whole, pliant.solve(whole, pliant.Coulomb(**TIGHT)))
+    for wrt in ("velocity", "stiffness", "rate_offset"):
+        blocks = [pliant.linearize(p, pliant.solve(p, pliant.Coulomb(**TIGHT))).matrix("velocity", wrt) for p in parts]
+        if wrt == "velocity":
+            blocks.append(np.eye(4))
+        expected = sparse.block_diag(blocks).toarray()
+        found = derivative.matrix("velocity", wrt)
+        np.testing.assert_allclose(found[: len(expected)], expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+        assert not found[len(expected) :].any()
 
 
 def box(tilt: float) -> pliant.StepProblem:

@@ -23,6 +23,7 @@ def finite_reals(data: Any) -> Array | None: ...
 def solve(
     record: Record, guess: Array | None, start: Array | None, convex: bool, tolerance: float, max_iterations: int
 ) -> tuple[Array, Array, Array, Ints, Report, Reports]: ...
+
 @final
 class Derivative:
     """How an answer moves with the data of its step."""

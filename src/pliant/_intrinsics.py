@@ -4,48 +4,12 @@ Kernels call the function; Numba takes the twin. Without compilation (NUMBA_DISA
 """
 
 import ctypes
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numba.core import types
-from numba.extending import intrinsic, lower_builtin, overload, type_callable
+from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array, populate_array
-
-SPLITTER: Final = 134217729.0  # 2^27 + 1
-HUGE: Final = 1e290  # SPLITTER times more would overflow
-SHRINK: Final = 2.0**-30
-
-
-def product_error(a: float, b: float, p: float) -> float:
-    """a b - p for p = fl(a b), exactly (T. Dekker); compiled, in one instruction."""
-    a_high, a_low = _split(a)
-    b_high, b_low = _split(b)
-    return a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _split(a: float) -> tuple[float, float]:
-    """(high, low): a in two parts of 26 bits each."""
-    scale = 1.0
-    if abs(a) > HUGE:
-        a *= SHRINK
-        scale = 1.0 / SHRINK
-    c = SPLITTER * a
-    high = c - (c - a)
-    return high * scale, (a - high) * scale
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once."""
-    return types.float64(a, b, c), lambda context, builder, signature, arguments: builder.fma(*arguments)
-
-
-@overload(product_error)  # type: ignore[untyped-decorator]
-def _product_error(a: Any, b: Any, p: Any) -> Any:
-    def exact(a: Any, b: Any, p: Any) -> Any:
-        return _fma(a, b, -p)
-
-    return exact
 
 
 def floats(address: int, count: int) -> np.ndarray:

@@ -33,7 +33,7 @@ class Conditioning:
 def whitened(flat: Flat) -> Any:
     """Z = G inv(L') with M = L L', (m, nv) sparse: the rows in coordinates in which the inertia is the identity."""
     M, G = inertia(flat), jacobian(flat).tocsc()
-    count, body = connected_components(M, directed=False)
+    _, body = connected_components(M, directed=False)
     order, sizes = np.argsort(body, kind="stable"), np.bincount(body)
     alone = sizes[body] == 1
     single = (G @ sparse.diags_array(np.where(alone, 1.0 / np.sqrt(M.diagonal()), 0.0))).tocoo()

@@ -216,7 +216,7 @@ def linearize(problem: StepProblem, solution: Solution) -> Linearization:
 
 
 def _is_of_cone(problem: StepProblem, solution: Solution, force: Array) -> bool:
-    """Whether the answer keeps the conditions of the associated cone rather than the laws, once it is found to be one."""
+    """Whether the answer keeps the conditions of the associated cone rather than the laws; one of the two it must."""
     law, momentum = _engine.certify(problem.record, force, solution.velocity)
     _check_residual("momentum_residual", momentum, solution.momentum_residual)
     _check_residual("law_residual", law, solution.law_residual)

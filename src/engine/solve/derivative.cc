@@ -10,13 +10,15 @@ namespace {
 constexpr double stiff = 1e8;      // h a S of a law that takes so many digits from the others
 constexpr double rim = 1e-9;       // a contact slips when the natural map leaves its disc by more than this fraction
 // Rigid rows may be redundant, or all but redundant, as the feet of a box are, and would then carry opposing forces of
-// any size to enforce what other rows enforce already. A compliance of `least` h a stands for none; where they are not
-// redundant, every round of refinement takes eight digits of it back; few rounds, or what is all but redundant comes back.
+// any size to enforce what other rows enforce already. They get a compliance of `least` h a, which stretches from the
+// forces of the round before: where rows are not redundant, every round takes eight digits of it back. Few rounds, or what
+// is all but redundant comes back; always as many, so that the transposed map is the transpose of the map.
 constexpr double least = 1e-8;
-// At most, and as many forward as transposed: then one map is the transpose of the other.
-constexpr int rounds = 8, rounds_if_rigid = 4;
-// A correction that ends them, relative to the forces; where stiff rows push against each other, what they leave over counts.
-constexpr double settled = 1e-16, settled_if_stiff = 1e-24;
+constexpr int rounds_if_rigid = 4;
+// Corrections of a round at most, and the one that ends them, relative to the forces. Where rows push against each other,
+// what they leave over counts.
+constexpr int corrections = 8;
+constexpr double settled = 1e-16, settled_if_stiff = 1e-26;
 
 enum : int { value, rate_offset, stiffness, damping, friction };
 
@@ -76,6 +78,7 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
   part.rate = work_.filled<double>(rows.count, 0.0);
   part.force = work_.filled<double>(rows.count, 0.0);
   part.tail = work_.filled<double>(rows.count, 0.0);
+  part.stretch = work_.take<double>(rows.count);
   part.right = work_.take<double>(rows.count);
   part.low = work_.take<double>(rows.count);
   part.hold = work_.filled<double>(rows.squares, 0.0);
@@ -83,7 +86,7 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
   part.matrix = work_.filled<double>(rows.squares, 0.0);
   part.force_shift = work_.filled<double>(row_data * rows.count, 0.0);
   part.rate_shift = work_.filled<double>(row_data * rows.count, 0.0);
-  part.rounds = rows.count > 0 ? rounds : 0;
+  part.rounds = rows.count > 0 ? 1 : 0;
   if (rows.count == 0) return;
   part.linear.reserve(rows, work_);
   if (rows.stiffest > stiff) part.linear.be_precise(work_);
@@ -226,25 +229,31 @@ void Derivative::respond(Part& part, View<const double> high, View<const double>
   rows.exact_rates(high, part.rate, part.gain);
 }
 
-// force + tail := the solution, from `correct`, which fills linear.dforce with what they lack of it, by the factors.
+// force + tail := the solution, from `correct`, which fills linear.dforce with what they lack of it, by the factors;
+// `stretch` are the forces that the least compliance feels.
 template <class Correct>
 void Derivative::refine(Part& part, Correct correct) {
   const Rows& rows = part.rows;
+  const bool fine = part.linear.precise || part.rounds > 1;
   std::fill(part.force.begin(), part.force.end(), 0.0);
   std::fill(part.tail.begin(), part.tail.end(), 0.0);
   for (int round = 0; round < part.rounds; round++) {
-    correct();
-    double change = 0, whole = 0;
-    for (int i = 0; i < rows.count; i++) {
-      const double weight = rows.row[i].self > 0 ? std::sqrt(rows.row[i].self) : 1;
-      Twofold sum(part.force[i], part.tail[i]);
-      sum += part.linear.dforce[i];
-      part.force[i] = sum.high;
-      part.tail[i] = sum.low;
-      change = std::max(change, weight * std::fabs(part.linear.dforce[i]));
-      whole = std::max(whole, weight * std::fabs(sum.high));
+    std::fill(part.stretch.begin(), part.stretch.end(), 0.0);
+    for (int step = 0; step < corrections; step++) {
+      correct();
+      double change = 0, whole = 0;
+      for (int i = 0; i < rows.count; i++) {
+        const double weight = rows.row[i].self > 0 ? std::sqrt(rows.row[i].self) : 1;
+        Twofold sum(part.force[i], part.tail[i]);
+        sum += part.linear.dforce[i];
+        part.force[i] = sum.high;
+        part.tail[i] = sum.low;
+        part.stretch[i] += part.linear.dforce[i];
+        change = std::max(change, weight * std::fabs(part.linear.dforce[i]));
+        whole = std::max(whole, weight * std::fabs(sum.high));
+      }
+      if (change <= (fine ? settled_if_stiff : settled) * whole) break;
     }
-    if (change <= (part.linear.precise ? settled_if_stiff : settled) * whole) break;
   }
 }
 
@@ -283,7 +292,9 @@ void Derivative::forward(std::span<const double> data, std::span<double> result)
             const double matrix = -part.matrix[b.square + i * b.size + j];
             sum.add_product(matrix, part.force[b.first + j]);
             sum.add_product(matrix, part.tail[b.first + j]);
+            const double give = least * rows.row[b.first + j].proximal * part.stretch[b.first + j];
             sum.add_product(-part.drag[b.square + i * b.size + j], part.rate[b.first + j]);
+            sum.add_product(-part.drag[b.square + i * b.size + j], give);
           }
           miss[i] = sum.value();
         }
@@ -309,7 +320,9 @@ void Derivative::transposed(std::span<const double> result, std::span<double> da
   std::fill(velocity_.begin(), velocity_.end(), 0.0);
   for (std::size_t j = 0; j < nv; j++) applied_[j] = result[j] / h;
   const View<double> before = data.first(nv), push = data.subspan(nv, nv), rows_data = data.subspan(2 * nv);
-  std::copy_n(result.begin(), nv, before.begin());
+  const Workspace::Mark mark = work_.mark();
+  View<Twofold> Ma = work_.take<Twofold>(nv);  // x - G' C' y
+  std::copy_n(result.begin(), nv, Ma.begin());
   for (Part& part : parts_) {
     const Rows& rows = part.rows;
     const View<double> y = part.force, tail = part.tail;
@@ -340,6 +353,10 @@ void Derivative::transposed(std::span<const double> result, std::span<double> da
             sum.add_product(matrix, y[b.first + i]);
             sum.add_product(matrix, tail[b.first + i]);
           }
+          for (int i = 0; i < b.size; i++) {
+            const double give = least * rows.row[b.first + j].proximal * part.stretch[b.first + i];
+            sum.add_product(-part.drag[b.square + i * b.size + j], give);
+          }
           part.right[b.first + j] = sum.value();
         }
       }
@@ -352,17 +369,19 @@ void Derivative::transposed(std::span<const double> result, std::span<double> da
         const int i = b.first + j;
         double hold = 0;
         for (int s = 0; s < b.size; s++) hold += part.hold[b.square + s * b.size + j] * y[b.first + s];
-        const double drag = h * part.right[i];
+        const Twofold drag = Twofold(h) * Twofold(part.right[i], part.low[i]);
         for (int q = 0; q < row_data; q++) {
           rows_data[static_cast<std::size_t>(q) * m + static_cast<std::size_t>(rows.source[i])] =
-              part.force_shift[row_data * i + q] * hold + part.rate_shift[row_data * i + q] * drag;
+              part.force_shift[row_data * i + q] * hold + part.rate_shift[row_data * i + q] * drag.value();
         }
         for (auto e = step_.jacobian_start[rows.source[i]]; e < step_.jacobian_start[rows.source[i] + 1]; e++) {
-          before[step_.jacobian_column[e]] += step_.jacobian_value[e] * drag;
+          Ma[step_.jacobian_column[e]] += Twofold(step_.jacobian_value[e]) * drag;
         }
       }
     }
   }
+  for (std::size_t j = 0; j < nv; j++) before[j] = Ma[j].value();
+  work_.release(mark);
 }
 
 }  // namespace pliant

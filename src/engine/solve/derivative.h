@@ -44,8 +44,8 @@ class Derivative {
     View<const int> velocities;
     View<double> hold, drag, matrix;       // L, C and B = L + C R - T of the blocks
     View<double> force_shift, rate_shift;  // dforce and drate per unit of the row data, (row_data) of every row
-    View<double> force, tail, right, low, rate, gain;
-    int rounds = 0;  // of refinement
+    View<double> force, tail, stretch, right, low, rate, gain;
+    int rounds = 0;
   };
   Step step_;                                     // with the vectors below in place of v0, f and e
   std::vector<double> velocity_, push_, applied_, offset_;  // offset_ is 0
