@@ -267,7 +267,7 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     }
     if (found < 0.001 * rounding || worse > patience || step == steps) break;
     const bool slow = found > 0.3 * last;
-    if ((slow || step > 0) && found < std::max(rounding, map.floor)) break;
+    if ((slow || step > 1) && found < std::max(rounding, map.floor)) break;
     if (slow && !rows.linear) refine(linear.precise);
     last = found;
     if (set_pieces(rows, linear, map, lift, slow)) {
