@@ -74,7 +74,8 @@ def test_a_new_thread_finds_the_same(expected):
 
 def test_threads_at_once_find_the_same(expected):
     """While all of them solve: each must have begun before any goes on."""
-    together, wrong = threading.Barrier(THREADS, timeout=60.0), []
+    together = threading.Barrier(THREADS, timeout=60.0)
+    wrong: list[int] = []
 
     def work(order: list[int]) -> None:
         together.wait()

@@ -40,7 +40,8 @@ def _start(rng: Rng) -> Flat:
 
 
 def _with(flat: Flat, name: str, array: Any) -> Flat:
-    return flat._replace(**{name: np.ascontiguousarray(array)})
+    fields: dict[str, Any] = {name: np.ascontiguousarray(array)}
+    return flat._replace(**fields)
 
 
 def one_number(rng: Rng, flat: Flat) -> Flat:
@@ -67,7 +68,7 @@ def stiff_laws(rng: Rng, flat: Flat) -> Flat:
 
 def rows_twice(rng: Rng, flat: Flat) -> Flat:
     """All of them, or with values that contradict."""
-    rows = {name: np.tile(getattr(flat, name), 2) for name in ROW_FIELDS}
+    rows: dict[str, Any] = {name: np.tile(getattr(flat, name), 2) for name in ROW_FIELDS}
     if rng.random() < 0.5:
         rows["value"] = rows["value"] + 1e-3 * rng.normal(size=len(rows["value"]))
     end = int(flat.jac_ptr[-1])
@@ -106,7 +107,7 @@ def rows_of_nothing(rng: Rng, flat: Flat) -> Flat:
 
 
 def no_rows(rng: Rng, flat: Flat) -> Flat:
-    none = {name: getattr(flat, name)[:0] for name in (*ROW_FIELDS, "jac_idx", "jac_val")}
+    none: dict[str, Any] = {name: getattr(flat, name)[:0] for name in (*ROW_FIELDS, "jac_idx", "jac_val")}
     return flat._replace(jac_ptr=np.zeros(1, np.int64), block_ptr=np.zeros(1, np.int64), **none)
 
 
