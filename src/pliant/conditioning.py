@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import solve_triangular
-from scipy.sparse.csgraph import connected_components
 
+from pliant import _engine
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array
+from pliant.problem import StepProblem
 
 Range = tuple[float, float]
 RANK_WORK: Final = 1e9  # rows, velocities and the smaller of both multiplied: up to here a rank takes seconds
@@ -30,25 +30,10 @@ class Conditioning:
     redundant: int | None  # rows - rank
 
 
-def whitened(flat: Flat) -> Any:
-    """Z = G inv(L') with M = L L', (m, nv) sparse: the rows in coordinates in which the inertia is the identity."""
-    M, G = inertia(flat), jacobian(flat).tocsc()
-    _, body = connected_components(M, directed=False)
-    order, sizes = np.argsort(body, kind="stable"), np.bincount(body)
-    alone = sizes[body] == 1
-    single = (G @ sparse.diags_array(np.where(alone, 1.0 / np.sqrt(M.diagonal()), 0.0))).tocoo()
-    rows, columns, values = [single.row], [single.col], [single.data]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    for k in np.flatnonzero(sizes > 1):
-        own = order[start[k] : start[k + 1]]
-        part = G[:, own]
-        moving = np.unique(part.indices)
-        L = np.linalg.cholesky(M[own][:, own].toarray())
-        values.append(solve_triangular(L, part.tocsr()[moving].toarray().T, lower=True).T.ravel())
-        rows.append(np.repeat(moving, len(own)))
-        columns.append(np.tile(own, len(moving)))
-    places = np.concatenate(rows), np.concatenate(columns)
-    return sparse.csr_array((np.concatenate(values), places), shape=G.shape)
+def whitened(problem: StepProblem) -> Any:
+    """Z with Z Z' = G inv(M) G', (m, nv) sparse: the rows in coordinates in which the inertia is the identity."""
+    rows, columns, values = _engine.whitened(problem.record)
+    return sparse.csr_array((values, (rows, columns)), shape=(problem.rows, problem.nv))
 
 
 def mobility(Z: Any) -> Array:

@@ -144,45 +144,37 @@ def _linearizes(start: Start) -> bool:
     return start.solver is None or start.solver.linearizes
 
 
-class Response:
-    """How the answer of a step follows its data, on the factors at the answer."""
-
-    def __init__(self, problem: StepProblem, derivative: _engine.Derivative) -> None:
-        self.nv, m = problem.nv, problem.rows
-        self._derivative, self._data = derivative, np.zeros(2 * self.nv + len(ROW_DATA) * m)
-        self.force, self.offset = self._data[self.nv : 2 * self.nv], self._data[2 * self.nv + m : 2 * (self.nv + m)]
-
-    def change(self) -> Array:
-        """Of v1 and the forces, (nv + m,), under the changes that stand in `force` and `offset`."""
-        return self._derivative.forward(self._data)
-
-
-def response(start: Start, first: Solution) -> Response | None:
-    """None: the formulation or this answer has no derivative."""
-    if not _linearizes(start):
-        return None
-    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
-    derivative = _engine.linearize(start.problem.record, first.__dict__["answer"].force, convex)
-    return None if derivative is None else Response(start.problem, derivative)
-
-
 Follow = Callable[[Array, Array], tuple[Array, Array | None]]
 
 
 def _follow(start: Start, first: Solution) -> Follow:
-    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). Where there is no derivative, by solving again."""
-    found = response(start, first)
-    if found is None:
+    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). On the factors at the first answer, else by
+    solving again."""
+    derivative = _derivative_at(start, first)
+    if derivative is None:
         return lambda e, before: (_solve_with(start, e, first).velocity, None)
-    result = np.concatenate([first.velocity, first.__dict__["answer"].force])
+    nv, m = start.problem.nv, start.problem.rows
+    data, result = (
+        np.zeros(2 * nv + len(ROW_DATA) * m),
+        np.concatenate([first.velocity, first.__dict__["answer"].force]),
+    )
+    offset = data[2 * nv + m : 2 * (nv + m)]
 
     def follow(e: Array, before: Array) -> tuple[Array, Array]:
         nonlocal result
-        np.subtract(e, before, out=found.offset)
-        result = result + found.change()
-        return result[: found.nv], result[found.nv :]
+        np.subtract(e, before, out=offset)
+        result = result + derivative.forward(data)
+        return result[:nv], result[nv:]
 
     return follow
+
+
+def _derivative_at(start: Start, first: Solution) -> _engine.Derivative | None:
+    """None: the formulation, or this answer, has none."""
+    if not _linearizes(start):
+        return None
+    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
+    return _engine.linearize(start.problem.record, first.__dict__["answer"].force, convex)
 
 
 def _solve_with(start: Start, offset: Array, first: Solution, force: Array | None = None) -> Solution:

@@ -63,7 +63,8 @@ class Linearization:
     damping both 0 on a one-sided row, which is taken as it is, without force.
 
     Rigid tangents (tangent_law=None) may be redundant and share their force in many ways; the change of
-    their forces is the smallest of those that move the bodies alike.
+    their forces is the smallest of those that move the bodies alike. So it is of redundant rows so stiff that
+    h a (h K + B) is beyond 1e15 or so: no digits are left to tell them from rigid ones.
     """
 
     problem: StepProblem

@@ -91,7 +91,7 @@ class Replay:
 def replay(problem: StepProblem) -> Replay:
     """Solve a step with every formulation, and look for the cause of what is not well."""
     flat = problem.flat()
-    Z = whitened(flat)
+    Z = whitened(problem)
     first, *rest = FORMULATIONS
     coulomb = solve(problem, first(), throw=False)  # takes every problem
     solutions = [coulomb, *(_solved(problem, kind()) for kind in rest)]

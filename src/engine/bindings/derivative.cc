@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 #include "bindings/arrays.h"
 #include "bindings/record.h"
 #include "solve/derivative.h"
@@ -57,6 +58,32 @@ nb::object transposed(const Linearized& linearized, nb::handle results) {
   return products(linearized, results, d.results(), d.data(), [&d](auto from, auto to) { d.transposed(from, to); });
 }
 
+// Z by rows, columns and values of its entries: G in velocities in which the inertia is the identity.
+nb::tuple whitened_rows(const Record& record) {
+  Workspace work;
+  Patterns patterns;
+  Rows rows;
+  const Step step = record.view();
+  const Islands islands = find_islands(step, work);
+  std::vector<std::int64_t> row, column;
+  std::vector<double> value;
+  for (int k = 0; k < islands.count; k++) {
+    const Workspace::Mark mark = work.mark();
+    rows.load(step, islands.at(k), patterns, work);
+    for (const Group& g : rows.group) {
+      for (int i = 0; i < g.rows; i++) {
+        for (int c = 0; c < g.width; c++) {
+          row.push_back(rows.source[g.first_row + i]);
+          column.push_back(islands.velocity_start[k] + rows.column[g.columns + c]);
+          value.push_back(rows.z[g.values + i * g.stride + c]);
+        }
+      }
+    }
+    work.release(mark);
+  }
+  return nb::make_tuple(array_of(row), array_of(column), array_of(value));
+}
+
 // (offsets, by how much they miss the last ones)
 nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset) {
   const Step step = record.view();
@@ -79,6 +106,8 @@ void bind_derivative(nb::module_& module) {
       .def("transposed", &transposed, nb::arg("results"), "The transposed product, from results to data.");
   module.def("linearize", &linearize, nb::arg("record"), nb::arg("force"), nb::arg("convex"),
              "The derivative of an answer, None where there is none; convex: of the associated cone.");
+  module.def("whitened", &whitened_rows, nb::arg("record"),
+             "Rows, columns and values of the entries of G in velocities in which the inertia is the identity.");
   module.def("look_ahead", &look_ahead_of, nb::arg("record"), nb::arg("phi"), nb::arg("velocity"), nb::arg("offset"),
              "Rate offsets that lead to phi, NaN where it is not known, and how far they are from the last ones.");
 }
