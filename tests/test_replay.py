@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,19 @@ def test_a_step_at_its_limit_without_a_cause(monkeypatch):
     found = replay(problems.many_islands())
     assert not found.solved and found.answers[0].status == "ITERATION_LIMIT"
     assert [cause.name for cause in found.causes] == ["unknown"] and "send this file" in str(found)
+
+
+def test_the_answer_of_the_convex_program_is_none_of_coulombs_law(monkeypatch):
+    from pliant import replay as module
+
+    def by_fallback(problem: Any, solver: Any, **options: Any) -> pliant.Solution:
+        solution = pliant.solve(problem, solver, **options)
+        hard = isinstance(solver, pliant.Coulomb)
+        return replace(solution, status=pliant.Status.SOLVED_BY_FALLBACK) if hard else solution
+
+    monkeypatch.setattr(module, "solve", by_fallback)
+    found = replay(problems.many_islands())
+    assert not found.solved and [cause.name for cause in found.causes] == ["unknown"]
 
 
 @pytest.fixture

@@ -60,8 +60,8 @@ def find_causes(case: Case) -> list[Cause]:
         return [_not_finite(case)]
     asked = (_contradiction, _depth, _several, _jam, _light, _gain)
     found = [cause for ask in asked if (cause := ask(case)) is not None]
-    if not found and not case.answer.status.solved:
-        text = f"the laws hold only to {case.answer.residual:.1e}, and none of the usual causes is there"
+    if not found and case.answer.status is not Status.SOLVED:
+        text = f"the laws hold only to {case.answer.law_residual:.1e}, and none of the usual causes is there"
         found.append(Cause("unknown", text, "take a smaller step, warm-start, and report the step: send this file"))
     return found
 
@@ -135,9 +135,10 @@ def _pull(flat: Flat) -> float:
 
 def _several(case: Case) -> Cause | None:
     """Other starts, other answers."""
-    if not case.answer.status.solved:
+    if case.answer.status is not Status.SOLVED:
         return None
-    apart = max((apart_by(case.flat, case.answer, other) for other in case.others if other.status.solved), default=0.0)
+    solved = [other for other in case.others if other.status is Status.SOLVED]
+    apart = max((apart_by(case.flat, case.answer, other) for other in solved), default=0.0)
     if apart <= ANSWERS:
         return None
     text = f"the step has more than one answer: from other starts velocities differ by {apart:.1e} of the speed"

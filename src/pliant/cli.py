@@ -81,17 +81,17 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "compile",
         help="compile what steps of MuJoCo models need now, not at first use",
-        description="The engine comes compiled; what stands around it in a step of a MuJoCo model is compiled at first use, "
-        "or by this command, for images and clusters. The code is kept on disk, and later processes only load it. "
+        description="The engine comes compiled; what stands around it in a step of a MuJoCo model is compiled at first "
+        "use, or by this command, for images and clusters. The code is kept on disk, and later processes only load it. "
         "PLIANT_CACHE_DIR names the folder.",
     )
     add_doctor(commands)
     reproduce = commands.add_parser(
         "reproduce",
         help="run the paper's experiments and one of ours, write their results and pictures",
-        description="Run studies, of the paper and of ours (all, if none is named): DIR/report.html, one page with every "
-        "claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and versions; "
-        "pictures (needs Matplotlib). The report has the studies as well that lie in DIR from before. "
+        description="Run studies, of the paper and of ours (all, if none is named): DIR/report.html, one page "
+        "with every claim, figure and table beside ours; DIR/STUDY.json with results, the parameters among them, and "
+        "versions; pictures (needs Matplotlib). The report has the studies as well that lie in DIR from before. "
         "Ctrl-C stops it, with exit status 130: studies that are finished are kept, no "
         "report is written.",
     )

@@ -17,7 +17,7 @@ from pliant.errors import InputError
 from pliant.formulation import Convex, Coulomb, Formulation
 from pliant.printed import Printed
 from pliant.problem import StepProblem
-from pliant.solution import Solution
+from pliant.solution import Solution, Status
 from pliant.solve import solve
 
 FORMULATIONS: Final = (Coulomb, Convex, Printed)
@@ -111,7 +111,7 @@ def replay(problem: StepProblem) -> Replay:
         answers=tuple(_answer(problem, k, s, coulomb) for k, s in zip(FORMULATIONS, solutions, strict=True)),
         energy=energy_of(flat, coulomb),
         causes=tuple(find_causes(Case(problem, flat, Z, coulomb, others))),
-        solved=coulomb.status.solved,
+        solved=coulomb.status is Status.SOLVED,
     )
 
 

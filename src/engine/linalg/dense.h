@@ -24,8 +24,32 @@ inline T dot(const T* __restrict a, const T* __restrict b, int n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
+// Calls f with the size of a block as a constant: what is written for it unrolls.
+template <class F>
+auto with_size(int d, F&& f) {
+  switch (d) {
+    case 1: return f.template operator()<1>();
+    case 2: return f.template operator()<2>();
+    case 3: return f.template operator()<3>();
+    case 4: return f.template operator()<4>();
+    case 5: return f.template operator()<5>();
+    default: return f.template operator()<6>();
+  }
+}
+
+// x := A b
+template <int d>
+inline void multiply(const double* A, const double* b, double* x) {
+  for (int i = 0; i < d; i++) {
+    double sum = 0;
+    for (int j = 0; j < d; j++) sum = multiply_add(A[i * d + j], b[j], sum);
+    x[i] = sum;
+  }
+}
+
 // inverse := inv(a), a is lost. Gauss and Jordan with row pivoting.
-inline void invert(double* a, double* inverse, int d) {
+template <int d>
+inline void invert(double* a, double* inverse) {
   for (int e = 0; e < d * d; e++) inverse[e] = e % (d + 1) == 0;
   for (int i = 0; i < d; i++) {
     int pivot = i;
@@ -42,11 +66,11 @@ inline void invert(double* a, double* inverse, int d) {
       inverse[i * d + j] *= scale;
     }
     for (int s = 0; s < d; s++) {
+      if (s == i) continue;
       const double q = a[s * d + i];
-      if (s == i || q == 0) continue;
       for (int j = 0; j < d; j++) {
-        a[s * d + j] -= q * a[i * d + j];
-        inverse[s * d + j] -= q * inverse[i * d + j];
+        a[s * d + j] = multiply_add(-q, a[i * d + j], a[s * d + j]);
+        inverse[s * d + j] = multiply_add(-q, inverse[i * d + j], inverse[s * d + j]);
       }
     }
   }

@@ -12,7 +12,7 @@ constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the prox
 constexpr double far = 1e10;        // a step that no bound stops
 constexpr double short_step = 0.3;
 constexpr int corrections = 3;      // of a step that stays short of `long_step`
-constexpr double long_step = 0.9, gain = 1.1;  // a correction must lengthen the step so many times
+constexpr double long_step = 0.6, gain = 1.1;  // a correction must lengthen the step so many times
 constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
 // det x = x_0^2 - |x_t|^2, kept above zero
@@ -44,18 +44,6 @@ double alone(const Row& row, double h, double p) {
   if (!row.power) return clip(-correction(row, h, pliant::linearise(row, h, 0, p), p), row.lower, row.upper);
   const double force = force_at(row, h, p), stop = -(p + row.gap / h) / (h * row.self);
   return force > 0 && stop > 0 ? force * (stop / (force + stop)) : 0;
-}
-
-// Calls f with the size of a contact's block as a constant.
-template <class F>
-auto with_size(int d, F&& f) {
-  switch (d) {
-    case 2: return f.template operator()<2>();
-    case 3: return f.template operator()<3>();
-    case 4: return f.template operator()<4>();
-    case 5: return f.template operator()<5>();
-    default: return f.template operator()<6>();
-  }
 }
 
 }  // namespace

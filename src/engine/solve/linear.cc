@@ -37,27 +37,27 @@ void Linear::reserve(System<T>& system, Workspace& work) const {
 }
 
 void Linear::set_block(const Block& b, double* B, double* C, double epsilon) {
-  const int d = b.size;
-  for (int e = 0; e < d * d; e++) B[e] += C[e] * epsilon * rows_->row[b.first + e % d].proximal;
   double* inverse = inverse_.at(b.square);
-  invert(B, inverse, d);
   double* H = H_.at(b.square);
-  for (int i = 0; i < d; i++) {
-    for (int j = 0; j < d; j++) {
-      double sum = 0;
-      for (int t = 0; t < d; t++) sum += inverse[i * d + t] * C[t * d + j];
-      H[i * d + j] = sum;
+  const Row* row = rows_->row.at(b.first);
+  with_size(b.size, [&]<int d>() {
+    for (int i = 0; i < d; i++) {
+      for (int j = 0; j < d; j++) B[i * d + j] += C[i * d + j] * (epsilon * row[j].proximal);
     }
-  }
+    invert<d>(B, inverse);
+    for (int i = 0; i < d; i++) {
+      for (int j = 0; j < d; j++) {
+        double sum = 0;
+        for (int t = 0; t < d; t++) sum = multiply_add(inverse[i * d + t], C[t * d + j], sum);
+        H[i * d + j] = sum;
+      }
+    }
+  });
 }
 
 void Linear::set_right(const Block& b, const double* k) {
-  const double* inverse = inverse_.at(b.square);
-  for (int i = 0; i < b.size; i++) {
-    double sum = 0;
-    for (int j = 0; j < b.size; j++) sum += inverse[i * b.size + j] * k[j];
-    g_[b.first + i] = sum;
-  }
+  if (b.size == 1) g_[b.first] = inverse_[b.square] * k[0];
+  else with_size(b.size, [&]<int d>() { multiply<d>(inverse_.at(b.square), k, g_.at(b.first)); });
 }
 
 // h sum_b Z_b' H_b Z_b of a group, into P
@@ -73,7 +73,9 @@ void Linear::assemble(System<T>& system, int number) const {
     const double* z = r.z.at(g.values + (b.first - g.first_row) * stride);
     for (int i = 0; i < b.size; i++) {
       const double* H = H_.at(b.square + i * b.size);
-      if (std::all_of(H, H + b.size, [](double e) { return e == 0; })) continue;
+      bool any = false;
+      for (int j = 0; j < b.size; j++) any |= H[j] != 0;
+      if (!any) continue;
       T* __restrict to = system.scaled.at(active * stride);
       T* __restrict plain = system.plain.at(active * stride);
       for (int c = 0; c < stride; c++) {
@@ -170,12 +172,15 @@ void Linear::solve_transposed(View<const double> z) {
 
 // dlambda = g - H dp
 void Linear::force_step(const Block& b) {
-  const double* H = H_.at(b.square);
-  for (int i = 0; i < b.size; i++) {
-    double sum = g_[b.first + i];
-    for (int j = 0; j < b.size; j++) sum -= H[i * b.size + j] * drate[b.first + j];
-    dforce[b.first + i] = sum;
+  if (b.size == 1) {
+    dforce[b.first] = g_[b.first] - H_[b.square] * drate[b.first];
+    return;
   }
+  with_size(b.size, [&]<int d>() {
+    double push[d];
+    multiply<d>(H_.at(b.square), drate.at(b.first), push);
+    for (int i = 0; i < d; i++) dforce[b.first + i] = g_[b.first + i] - push[i];
+  });
 }
 
 }  // namespace pliant

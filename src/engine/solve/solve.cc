@@ -12,6 +12,7 @@ namespace {
 
 constexpr int usual = 8;        // Newton steps of tier 1
 constexpr int last_digits = 10; // Newton steps from the best forces of a path that did not end
+constexpr int soonest = 4;      // iterations of the path before which nobody looks at the residual
 constexpr int few = 3;          // Newton steps from forces on the path
 constexpr double near = 1e-4, nearer = 0.03;  // residuals on the path at which Newton is tried, and tried again
 constexpr double rounding = 1e-11;  // a residual that needs no more digits
@@ -67,6 +68,7 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   path.start(rows, linear, convex, forces);
   double least = infinity, next_try = near;
   do {
+    if (path.iterations > 0 && path.iterations < soonest) continue;
     path.project(forces);
     rows.rates(forces, rate);
     const double residual = map.measure(rows, forces, rate, plan.lift);

@@ -32,7 +32,8 @@ import os, pliant
 {DATA}
 def resident():
     return int(open({str(MEMORY)!r}).read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-pliant.mj_step(model, data, {WARM})
+for _ in range({WARM}):
+    pliant.mj_step(model, data)
 before = resident()
 for _ in range({LATER}):
     pliant.mj_step(model, data)

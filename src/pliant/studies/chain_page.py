@@ -60,7 +60,7 @@ def _shapes(results: Results) -> Any:
     """The links, each as it lies, at some moments; a chain that tears is shown up to then."""
     names = _names(results)
     title = f"The chain in steps of {1e3 * DRAWN:g} ms, every link as it lies, the last moment in colour"
-    figure, axes = panels(len(names), columns=len(names), title=title, height=2.5)
+    figure, axes = panels(len(names), columns=len(names), title=title, height=2.05)
     for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
         (case,) = pick(results["cases"], engine=name, step=DRAWN)
         for now, segments in case["shapes"]:

@@ -42,12 +42,6 @@ def row(step: float) -> str:
 </mujoco>"""
 
 
-def hertz_time(modulus: float, radius: float, mass: float, speed: float) -> float:
-    """That two equal balls touch [s]: 2.9432 d/v, with 1/2 (m/2) v^2 = 8/15 E* sqrt(r/2) d^(5/2)."""
-    deepest = (15.0 * mass * speed**2 / (32.0 * modulus * np.sqrt(0.5 * radius))) ** 0.4
-    return float(2.9432 * deepest / speed)
-
-
 def swings(quick: bool, progress: Progress) -> list[Outcome]:
     step, outcomes = COARSE if quick else STEP, []
     for peer in elastic():
