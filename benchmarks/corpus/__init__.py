@@ -1,9 +1,9 @@
 """Recorded steps: what real models ask of a solver, one step after the other in a file.
 
-A file is an .npz of all steps end to end. `size` has a row per step: velocities, rows, blocks, entries of M, entries of
-G; `step` [s] and `origin` (model, step size, what drove it, number of the step) an entry. Every other array is a field
-of `pliant.flat.Flat`, or `guess`, the velocity of the step before, carried on by its acceleration; the steps' parts of
-it lie one behind the other and are as long as `size` says.
+A file is an .npz of all steps end to end. `size` has a row per step: velocities, rows, blocks, entries of M and of G;
+`step` [s] and `origin` (model, step size, what drove it, number of the step) an entry. Every other array is a field of
+`pliant.flat.Flat`, or `guess`, the velocity of the step before, carried on by its acceleration; the steps' parts of it
+lie one behind the other and are as long as `size` says.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ no engine. --write: into results/corpus.json.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -90,7 +91,8 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded steps (.npz)")
     parser.add_argument("--write", action="store_true", help="write results/corpus.json")
     options = parser.parse_args()
-    metrics, details = [], {}
+    metrics: list[Metric] = []
+    details: dict[str, Any] = {}
     for path in options.files or FILES:
         found, more = run(path)
         metrics += found
@@ -98,6 +100,7 @@ def main() -> None:
         if not options.write:
             print(*found, *more["unsolved"], sep="\n")
     if options.write:
+        details["load"] = [round(load, 2) for load in os.getloadavg()]
         write("corpus", "python -m benchmarks.corpus --write", metrics, details)
 
 

@@ -120,7 +120,7 @@ def _lookahead(start: Start) -> Taken:
         return tangent if start.solver is given.solver else _tangent(given)
     if not first.status.solved:
         return tangent
-    record, follow = start.problem.record, _response(start, first)
+    record, follow = start.problem.record, _follow(start, first)
     v, force, e, last = first.velocity, None, record.offset(), np.inf
     for _ in range(ROUNDS):
         target, miss = _engine.look_ahead(record, phi, v, e)
@@ -144,32 +144,43 @@ def _linearizes(start: Start) -> bool:
     return start.solver is None or start.solver.linearizes
 
 
+class Response:
+    """How the answer of a step follows its data, on the factors at the answer."""
+
+    def __init__(self, problem: StepProblem, derivative: _engine.Derivative) -> None:
+        self.nv, m = problem.nv, problem.rows
+        self._derivative, self._data = derivative, np.zeros(2 * self.nv + len(ROW_DATA) * m)
+        self.force, self.offset = self._data[self.nv : 2 * self.nv], self._data[2 * self.nv + m : 2 * (self.nv + m)]
+
+    def change(self) -> Array:
+        """Of v1 and the forces, (nv + m,), under the changes that stand in `force` and `offset`."""
+        return self._derivative.forward(self._data)
+
+
+def response(start: Start, first: Solution) -> Response | None:
+    """None: the formulation or this answer has no derivative."""
+    if not _linearizes(start):
+        return None
+    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
+    derivative = _engine.linearize(start.problem.record, first.__dict__["answer"].force, convex)
+    return None if derivative is None else Response(start.problem, derivative)
+
+
 Follow = Callable[[Array, Array], tuple[Array, Array | None]]
 
 
-def _response(start: Start, first: Solution) -> Follow:
-    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). On the factors at the first answer, else by
-    solving again."""
-
-    def solve_again(e: Array, before: Array) -> tuple[Array, None]:
-        return _solve_with(start, e, first).velocity, None
-
-    if not _linearizes(start):
-        return solve_again
-    problem, answer = start.problem, first.__dict__["answer"]
-    nv, m = problem.nv, problem.rows
-    convex = first.status is Status.SOLVED_BY_FALLBACK or (start.solver is not None and start.solver.convex)
-    derivative = _engine.linearize(problem.record, answer.force, convex)
-    if derivative is None:
-        return solve_again
-    data, result = np.zeros(2 * nv + len(ROW_DATA) * m), np.concatenate([first.velocity, answer.force])
-    offsets = data[2 * nv + m : 2 * nv + 2 * m]
+def _follow(start: Start, first: Solution) -> Follow:
+    """How v1 and the forces follow e: (e, the e before) -> (v1, lambda). Where there is no derivative, by solving again."""
+    found = response(start, first)
+    if found is None:
+        return lambda e, before: (_solve_with(start, e, first).velocity, None)
+    result = np.concatenate([first.velocity, first.__dict__["answer"].force])
 
     def follow(e: Array, before: Array) -> tuple[Array, Array]:
         nonlocal result
-        np.subtract(e, before, out=offsets)
-        result = result + derivative.forward(data)
-        return result[:nv], result[nv:]
+        np.subtract(e, before, out=found.offset)
+        result = result + found.change()
+        return result[: found.nv], result[found.nv :]
 
     return follow
 

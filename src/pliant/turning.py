@@ -21,7 +21,7 @@ import scipy.sparse as sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
-from pliant.drift import Start
+from pliant.drift import Start, response
 from pliant.inertia import added, times
 from pliant.inputs import Array, Matrix
 from pliant.problem import StepProblem

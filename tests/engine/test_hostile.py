@@ -102,13 +102,15 @@ def judge(seed: int) -> str:
     assert set(state.tolist()) <= {0, 1, 2} and factorizations >= 0
     assert [int(s) for s in islands[5]] == [s for s in islands[5].tolist() if s in range(4)]
     assert max([status, *islands[5].tolist()]) == status
+    linearize(record, flat, force, convex)
+    certified = _engine.certify(record, force, v1, convex)
     if found is Status.NON_FINITE:
         assert not (is_lawful(flat) and is_tame(flat)), "sound numbers"
         return found.name
     assert np.isfinite(v1).all() and np.isfinite(force).all() and np.isfinite(impulse).all()
     assert np.isfinite(flat.velocity).all() and np.isfinite(flat.force).all(), "an unknown velocity or force"
     if found is Status.SOLVED:
-        assert residual < TOLERANCE
+        assert residual < TOLERANCE and agree(residual, certified[0])
     if not is_tame(flat):
         return found.name
     assert reference.momentum_residual(flat, v1, force) < 1e-12 and momentum_residual < 1e-12, "momentum"
@@ -122,6 +124,15 @@ def judge(seed: int) -> str:
                 true = certificates(flat, v1, force, convex=cone)[1]
             assert agree(reported, true), f"{reported} reported, {true} in truth"
     return found.name
+
+
+def linearize(record: _engine.Record, flat: Flat, force: np.ndarray, convex: bool) -> None:
+    """Products of an answer's derivative have their sizes, whatever the numbers."""
+    derivative = _engine.linearize(record, force, convex)
+    if derivative is not None:
+        nv, m = len(flat.velocity), len(flat.kind)
+        assert derivative.forward(np.ones(2 * nv + 5 * m)).shape == (nv + m,)
+        assert derivative.transposed(np.ones(nv + m)).shape == (2 * nv + 5 * m,)
 
 
 def agree(reported: float, true: float) -> bool:

@@ -107,7 +107,7 @@ def rows_of_nothing(rng: Rng, flat: Flat) -> Flat:
 
 
 def no_rows(rng: Rng, flat: Flat) -> Flat:
-    none = {name: getattr(flat, name)[:0] for name in (*ROW_FIELDS, "jac_idx", "jac_val")}
+    none: dict[str, Any] = {name: getattr(flat, name)[:0] for name in (*ROW_FIELDS, "jac_idx", "jac_val")}
     return flat._replace(jac_ptr=np.zeros(1, np.int64), block_ptr=np.zeros(1, np.int64), **none)
 
 

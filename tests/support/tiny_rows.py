@@ -62,14 +62,12 @@ def _bodies(rng: np.random.Generator, count: int, decades: float) -> tuple[Array
 
 def open_under_load(problem: pliant.StepProblem, velocity: Array, force: Array) -> Array:
     """Normal forces (n,) of the contacts that are open where the step ends, 0 of the others."""
-    return np.where(_end(problem, velocity)[0] > 1e-12, force[:, 0], 0.0)
+    return np.where(_end(problem, velocity)[1] > 1e-12, force[:, 0], 0.0)
 
 
 def forces_by_law(problem: pliant.StepProblem, velocity: Array) -> Array:
     """The normal forces (n,) that the laws give at this velocity at the end of the step."""
-    (contact,) = problem.constraints
-    assert isinstance(contact, pliant.Contact)
-    gap, rate = _end(problem, velocity)
+    contact, gap, rate = _end(problem, velocity)
     law, depth = contact.law, np.maximum(0.0, -gap)
     if law.exponent != 1.0:
         pressed = (depth - np.maximum(0.0, -contact.gap)) / problem.step
@@ -78,9 +76,9 @@ def forces_by_law(problem: pliant.StepProblem, velocity: Array) -> Array:
     return np.maximum(0.0, -law.stiffness * gap - law.damping * rate - opening)
 
 
-def _end(problem: pliant.StepProblem, velocity: Array) -> tuple[Array, Array]:
-    """Gaps (n,) where the step ends, and their rates."""
+def _end(problem: pliant.StepProblem, velocity: Array) -> tuple[pliant.Contact, Array, Array]:
+    """The contacts, their gaps (n,) where the step ends, and the rates of these."""
     contact = problem.constraints[0]
     assert isinstance(contact, pliant.Contact)
     rate = np.asarray(contact.jacobian)[:, 0] @ velocity + np.asarray(contact.rate_offset)[:, 0]
-    return contact.gap + problem.step * rate, rate
+    return contact, contact.gap + problem.step * rate, rate

@@ -14,6 +14,7 @@ constexpr double rim = 1e-9;       // a contact slips when the natural map leave
 // forces of the round before: where rows are not redundant, every round takes eight digits of it back. Few rounds, or what
 // is all but redundant comes back; always as many, so that the transposed map is the transpose of the map.
 constexpr double least = 1e-8;
+constexpr double softest = 1e-14;  // the same of laws that are stiffer than that: what Z, rounded, can bear
 constexpr int rounds_if_rigid = 4;
 // Corrections of a round at most, and the one that ends them, relative to the forces. Where rows push against each other,
 // what they leave over counts.
@@ -89,7 +90,6 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
   part.rounds = rows.count > 0 ? 1 : 0;
   if (rows.count == 0) return;
   part.linear.reserve(rows, work_);
-  if (rows.stiffest > stiff) part.linear.be_precise(work_);
   const Workspace::Mark mark = work_.mark();
   View<double> size = work_.take<double>(rows.count);  // |G| |v1| + |e|
   NaturalMap map;
@@ -120,7 +120,8 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
     set_block(part, map, number, size[rows.block[number].first], lift);
   }
   work_.release(mark);
-  regular_ = part.linear.factor() && regular_;
+  if (part.stiffest > stiff) part.linear.be_precise(work_);
+  regular_ = rows.sane && part.linear.factor() && regular_;
 }
 
 void Derivative::set_block(Part& part, const NaturalMap& map, int number, double size, double lift) {
@@ -133,6 +134,15 @@ void Derivative::set_block(Part& part, const NaturalMap& map, int number, double
   std::copy_n(part.matrix.at(b.square), b.size * b.size, B);
   std::copy_n(part.drag.at(b.square), b.size * b.size, C);
   part.linear.set_block(b, B, C, least);
+}
+
+// A law of this slope: whether it asks for twofold precision, or more than that.
+void Derivative::meet(Part& part, Row& row, double slope) {
+  const double stiffness = part.rows.h * row.self * slope;
+  part.stiffest = std::max(part.stiffest, stiffness);
+  if (!(stiffness * softest > 1)) return;
+  row.proximal = softest / least * part.rows.h * row.self;
+  part.rounds = rounds_if_rigid;
 }
 
 // A scalar row or a contact's normal. Returns whether it follows its law.
@@ -164,6 +174,7 @@ bool Derivative::set_scalar(Part& part, const NaturalMap& map, int number, doubl
   }
   // A stiff row is divided by S.
   const bool divided = h * row.self * slope > 1;
+  if (slope < infinity) meet(part, part.rows.row[b.first], slope);
   C = divided ? 1 : slope;
   if (divided && slope < infinity) L = 1 / slope;
   B = L;
@@ -188,6 +199,7 @@ void Derivative::set_tangents(Part& part, const NaturalMap& map, int number, dou
     }
     double *force_shift = part.force_shift.at(row_data * i), *rate_shift = part.rate_shift.at(row_data * i);
     if (t.compliance > 0) {
+      meet(part, part.rows.row[i], t.slope);
       const double R = t.compliance, u = (part.force[i] + t.stiffness * t.gap) * R;
       rate_shift[value] = t.stiffness * R;
       rate_shift[stiffness] = (t.gap - h * u) * R;

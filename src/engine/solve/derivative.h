@@ -46,6 +46,7 @@ class Derivative {
     View<double> force_shift, rate_shift;  // dforce and drate per unit of the row data, (row_data) of every row
     View<double> force, tail, stretch, right, low, rate, gain;
     int rounds = 0;
+    double stiffest = 0;  // h a S of the laws at the answer
   };
   Step step_;                                     // with the vectors below in place of v0, f and e
   std::vector<double> velocity_, push_, applied_, offset_;  // offset_ is 0
@@ -55,6 +56,7 @@ class Derivative {
 
   void load(Part& part, View<const int> local, View<const double> offset, View<const double> force, double lift);
   void set_block(Part& part, const NaturalMap& map, int number, double size, double lift);
+  static void meet(Part& part, Row& row, double slope);
   bool set_scalar(Part& part, const NaturalMap& map, int number, double size, double lift);
   void set_tangents(Part& part, const NaturalMap& map, int number, double lift);
   void respond(Part& part, View<const double> high, View<const double> low);

@@ -127,7 +127,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
 // Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
 // for new ones, only the right sides are set; returns whether P is to be factored.
 bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
-  bool bent = false;  // whether factors of the same pieces may differ
+  bool bent = false;
   std::swap(piece_, previous_);
   for (int number = 0; number < rows.block.size(); number++) {
     const Block& b = rows.block[number];
@@ -145,6 +145,7 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
     }
     piece_[number] = piece;
   }
+  bent_ = bent;
   const bool same = factored_ && std::equal(piece_.begin(), piece_.end(), previous_.begin());
   fresh = !same || (fresh && bent) || refined_;
   refined_ = false;
@@ -269,7 +270,7 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     if ((slow || step > 0) && found < std::max(rounding, map.floor)) break;
     if (slow && !rows.linear) refine(linear.precise);
     last = found;
-    if (set_pieces(rows, linear, map, lift, false)) {
+    if (set_pieces(rows, linear, map, lift, slow)) {
       if (iterations > limit || !linear.factor()) break;
       factored_ = true;
       iterations++;

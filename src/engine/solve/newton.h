@@ -40,6 +40,7 @@ class Newton {
   View<double> missing_, best_;
   View<char> piece_, previous_;
   bool factored_ = false, refined_ = false;
+  bool bent_ = false;  // whether factors of the same pieces may differ
   double epsilon_ = 0;
 
   void refine(bool precise);
