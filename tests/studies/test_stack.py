@@ -106,6 +106,7 @@ def test_scenes_are_models_as_they_are():
         assert pliant.load(xml).model.nv >= 6
 
 
+@pytest.mark.xfail(reason="Newton starts from a velocity, not from the forces of the step before")
 def test_an_impact_through_many_spheres_and_rest_take_few_iterations():
     runner: Any = ours(scenes.HARD).start(scenes.stack(100, stack.STEP))
     counted, taken = stats(runner.data), []
