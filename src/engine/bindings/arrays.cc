@@ -130,9 +130,9 @@ nb::object finite_reals(nb::handle data) {
   // Who hands over an array may keep it, or hold it for somebody else.
   const bool own = Py_REFCNT(found.ptr()) == 1 && PyArray_BASE(given) == nullptr;
   if (!own || type != NPY_DOUBLE || !PyArray_ISCARRAY(given)) {
-    found = nb::steal(PyArray_FromArray(
-        given, PyArray_DescrFromType(NPY_DOUBLE),
-        NPY_ARRAY_CARRAY | NPY_ARRAY_ENSUREARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
+    found = nb::steal(
+        PyArray_FromArray(given, PyArray_DescrFromType(NPY_DOUBLE),
+                          NPY_ARRAY_CARRAY | NPY_ARRAY_ENSUREARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
     if (!found.is_valid()) {
       PyErr_Clear();
       return nb::none();

@@ -24,7 +24,8 @@ nb::object linearize(nb::handle record, nb::handle force, bool convex) {
   thread_local Patterns patterns;  // orders of elimination, which change no answer
   const Step step = nb::cast<const Record&>(record).view();
   const std::span<const double> forces = reals(force, "force");
-  if (forces.size() != static_cast<std::size_t>(step.rows())) throw nb::value_error("force must have one entry per row");
+  if (forces.size() != static_cast<std::size_t>(step.rows()))
+    throw nb::value_error("force must have one entry per row");
   Linearized made{nb::borrow(record), nullptr};
   {
     const nb::gil_scoped_release unlocked;
@@ -88,7 +89,8 @@ nb::tuple whitened_rows(const Record& record) {
 nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset) {
   const Step step = record.view();
   const auto m = static_cast<std::size_t>(step.rows());
-  const std::span<const double> reached = reals(phi, "phi"), v = reals(velocity, "velocity"), last = reals(offset, "offset");
+  const std::span<const double> reached = reals(phi, "phi"), v = reals(velocity, "velocity"),
+                                last = reals(offset, "offset");
   if (reached.size() != m || last.size() != m || v.size() != static_cast<std::size_t>(step.velocities())) {
     throw nb::value_error("phi and offset must have one entry per row, velocity one per velocity");
   }
@@ -102,7 +104,8 @@ nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocit
 void bind_derivative(nb::module_& module) {
   nb::class_<Linearized>(module, "Derivative", "How an answer moves with the data of its step.")
       .def("forward", &forward, nb::arg("data"),
-           "Changes of v1 and the forces; data: v0, f, then value, rate_offset, stiffness, damping, friction of all rows.")
+           "Changes of v1 and the forces; data: v0, f, then value, rate_offset, stiffness, damping, friction of all "
+           "rows.")
       .def("transposed", &transposed, nb::arg("results"), "The transposed product, from results to data.");
   module.def("linearize", &linearize, nb::arg("record"), nb::arg("force"), nb::arg("convex"),
              "The derivative of an answer, None where there is none; convex: of the associated cone.");

@@ -23,8 +23,9 @@ std::span<T> take(std::span<T>& rest, std::size_t size) {
 template <class T>
 void copy_to(std::span<T> to, std::span<const T> from, const char* name) {
   if (to.size() != from.size()) {
-    throw nb::value_error((std::string(name) + " has " + std::to_string(from.size()) + " entries, expected " +
-                           std::to_string(to.size())).c_str());
+    throw nb::value_error(
+        (std::string(name) + " has " + std::to_string(from.size()) + " entries, expected " + std::to_string(to.size()))
+            .c_str());
   }
   std::copy(from.begin(), from.end(), to.begin());
 }
@@ -361,10 +362,10 @@ void check_blocks(std::span<const std::int64_t> start, std::span<const std::int6
 
 // The record of the fields of a Flat, in its order; ends in constraint and ids.
 Record from_arrays(double h, nb::args fields) {
-  constexpr const char* field[] = {"mass_ptr", "mass_idx",  "mass_val", "velocity",    "force",     "jac_ptr",
-                                   "jac_idx",  "jac_val",   "block_ptr", "kind",       "value",     "offset",
-                                   "stiffness", "damping",  "exponent", "dissipation", "lower",     "upper",
-                                   "friction", "curvature", "constraint", "ids"};
+  constexpr const char* field[] = {"mass_ptr",  "mass_idx",  "mass_val",   "velocity",    "force", "jac_ptr",
+                                   "jac_idx",   "jac_val",   "block_ptr",  "kind",        "value", "offset",
+                                   "stiffness", "damping",   "exponent",   "dissipation", "lower", "upper",
+                                   "friction",  "curvature", "constraint", "ids"};
   if (fields.size() != std::size(field)) refuse("expected the fields of pliant.flat.Flat");
   const auto ints = [&](std::size_t i) { return integers(fields[i], field[i]); };
   const auto floats = [&](std::size_t i) { return reals(fields[i], field[i]); };
@@ -377,7 +378,7 @@ Record from_arrays(double h, nb::args fields) {
                       .mass_entries = ints(1).size(),
                       .jacobian_entries = ints(6).size()});
   record.h = h;
-  const std::span<std::int64_t> of_integers[] = {record.mass_start,     record.mass_column, record.jacobian_start,
+  const std::span<std::int64_t> of_integers[] = {record.mass_start,      record.mass_column, record.jacobian_start,
                                                  record.jacobian_column, record.block_start, record.kind,
                                                  record.constraint,      record.ids};
   const std::span<double> of_reals[] = {record.mass_value, record.velocity,    record.force,     record.jacobian_value,
@@ -442,8 +443,8 @@ Record::Record(const Sizes& sizes) : sizes_(sizes) {
   velocity = take(numbers, nv);
   force = take(numbers, nv);
   jacobian_value = take(numbers, jacobian);
-  for (auto* column : {&value, &offset, &stiffness, &damping, &exponent, &dissipation, &lower, &upper, &friction,
-                       &curvature}) {
+  for (auto* column :
+       {&value, &offset, &stiffness, &damping, &exponent, &dissipation, &lower, &upper, &friction, &curvature}) {
     *column = take(numbers, m);
   }
 }
@@ -485,7 +486,8 @@ Step Record::view() const {
 void bind_record(nb::module_& module) {
   nb::class_<Record>(module, "Record", "The arrays of one step, as the engine reads them.")
       .def("arrays", &arrays, "Copies of the fields, in the order of pliant.flat.Flat.")
-      .def("offset", [](const Record& r) { return array_of(std::span<const double>(r.offset)); }, "A copy of e.")
+      .def(
+          "offset", [](const Record& r) { return array_of(std::span<const double>(r.offset)); }, "A copy of e.")
       .def("shifted", &shifted, nb::arg("offset"), nb::arg("push"),
            "The same with other rate offsets, and a push added to the force.");
   module.def("lower", &lower, nb::arg("mass"), nb::arg("velocity"), nb::arg("force"), nb::arg("step"),

@@ -9,8 +9,8 @@
 namespace pliant {
 namespace {
 
-constexpr int lanes = 4;         // rows of a front are padded to so many numbers
-constexpr double visit = 400;    // multiplications that a front costs besides its own
+constexpr int lanes = 4;       // rows of a front are padded to so many numbers
+constexpr double visit = 400;  // multiplications that a front costs besides its own
 
 int padded(int n) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -171,7 +171,8 @@ void merge(std::vector<Supernode>& nodes) {
 }  // namespace
 
 bool Pattern::fits(int unknowns, const Sets& sets) const {
-  return unknowns == this->unknowns() && std::equal(sets.start.begin(), sets.start.end(), start_.begin(), start_.end()) &&
+  return unknowns == this->unknowns() &&
+         std::equal(sets.start.begin(), sets.start.end(), start_.begin(), start_.end()) &&
          std::equal(sets.column.begin(), sets.column.end(), column_.begin(), column_.end());
 }
 
@@ -234,7 +235,8 @@ void Pattern::find(int unknowns, const Sets& sets) {
       set_index.push_back(index(set_front.back(), position[at(sets.column[e])]));
     }
     bool together = true;
-    for (int e = sets.start[g] + 1; e < sets.start[g + 1]; e++) together &= set_index[at(e)] == set_index[at(e - 1)] + 1;
+    for (int e = sets.start[g] + 1; e < sets.start[g + 1]; e++)
+      together &= set_index[at(e)] == set_index[at(e - 1)] + 1;
     set_together.push_back(together);
   }
 }

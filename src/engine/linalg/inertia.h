@@ -25,9 +25,9 @@ class Inertia {
     return n > 1 ? column_[start_[i] + n - 2] : -1;
   }
 
-  void multiply(View<const double> v, View<double> x) const;       // x = L v
-  void solve(View<double> x) const;                                     // x := inv(L) x
-  void solve_transposed(View<double> x) const;                          // x := inv(L') x
+  void multiply(View<const double> v, View<double> x) const;  // x = L v
+  void solve(View<double> x) const;                           // x := inv(L) x
+  void solve_transposed(View<double> x) const;                // x := inv(L') x
 
  private:
   int size_ = 0;

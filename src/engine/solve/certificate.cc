@@ -55,7 +55,8 @@ Certificate certify(const Step& step, View<const double> force, View<const doubl
     work.release(mark);
   }
   View<double> impulse = work.take<double>(step.velocities()), miss = work.take<double>(step.velocities());
-  found.momentum_residual = momentum_residual(step, force, velocity, impulse, miss, work.take<double>(step.velocities()));
+  found.momentum_residual =
+      momentum_residual(step, force, velocity, impulse, miss, work.take<double>(step.velocities()));
   return found;
 }
 

@@ -5,7 +5,7 @@
 namespace pliant {
 
 struct Certificate {
-  double law_residual = 0;       // the largest of the islands, in the energy norm (solve/natural.h)
+  double law_residual = 0;  // the largest of the islands, in the energy norm (solve/natural.h)
   double momentum_residual = 0;
 };
 

@@ -7,8 +7,8 @@
 namespace pliant {
 namespace {
 
-constexpr double stiff = 1e8;      // h a S of a law that takes so many digits from the others
-constexpr double rim = 1e-9;       // a contact slips when the natural map leaves its disc by more than this fraction
+constexpr double stiff = 1e8;  // h a S of a law that takes so many digits from the others
+constexpr double rim = 1e-9;   // a contact slips when the natural map leaves its disc by more than this fraction
 // Rigid rows may be redundant, or all but redundant, as the feet of a box are, and would then carry opposing forces of
 // any size to enforce what other rows enforce already. They get a compliance of `least` h a, which stretches from the
 // forces of the round before: where rows are not redundant, every round takes eight digits of it back. Few rounds, or what
@@ -54,8 +54,11 @@ Spring spring_at(const Row& row, double h, double force, double rate, double siz
 }  // namespace
 
 Derivative::Derivative(const Step& step, View<const double> force, bool convex, Patterns& patterns)
-    : step_(step), velocity_(step.velocity.begin(), step.velocity.end()),
-      push_(step.force.begin(), step.force.end()), applied_(push_), offset_(static_cast<std::size_t>(step.rows()), 0.0) {
+    : step_(step),
+      velocity_(step.velocity.begin(), step.velocity.end()),
+      push_(step.force.begin(), step.force.end()),
+      applied_(push_),
+      offset_(static_cast<std::size_t>(step.rows()), 0.0) {
   step_.velocity = std::span<const double>(velocity_);
   step_.force = std::span<const double>(push_);
   step_.offset = std::span<const double>(offset_);
@@ -127,7 +130,8 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
 void Derivative::set_block(Part& part, const NaturalMap& map, int number, double size, double lift) {
   const Block& b = part.rows.block[number];
   const bool closed = set_scalar(part, map, number, size, lift);
-  for (int j = 1; !closed && j < b.size; j++) part.hold[b.square + j * (b.size + 1)] = part.matrix[b.square + j * (b.size + 1)] = 1;
+  for (int j = 1; !closed && j < b.size; j++)
+    part.hold[b.square + j * (b.size + 1)] = part.matrix[b.square + j * (b.size + 1)] = 1;
   if (closed && b.size > 1) set_tangents(part, map, number, lift);
   for (int i = b.first; i < b.first + b.size; i++) part.rate_shift[row_data * i + rate_offset] = 1;
   double B[largest_square], C[largest_square];
@@ -283,7 +287,8 @@ void Derivative::forward(std::span<const double> data, std::span<double> result)
       double force[largest_block] = {}, rate[largest_block] = {};
       for (int i = 0; i < d; i++) {
         for (int q = 0; q < row_data; q++) {
-          const double change = rows_data[static_cast<std::size_t>(q) * m + static_cast<std::size_t>(rows.source[b.first + i])];
+          const double change =
+              rows_data[static_cast<std::size_t>(q) * m + static_cast<std::size_t>(rows.source[b.first + i])];
           force[i] += part.force_shift[row_data * (b.first + i) + q] * change;
           rate[i] += part.rate_shift[row_data * (b.first + i) + q] * change;
         }

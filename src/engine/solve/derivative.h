@@ -48,7 +48,7 @@ class Derivative {
     int rounds = 0;
     double stiffest = 0;  // h a S of the laws at the answer
   };
-  Step step_;                                     // with the vectors below in place of v0, f and e
+  Step step_;                                               // with the vectors below in place of v0, f and e
   std::vector<double> velocity_, push_, applied_, offset_;  // offset_ is 0
   Workspace work_;
   std::deque<Part> parts_;

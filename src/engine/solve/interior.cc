@@ -7,12 +7,13 @@
 namespace pliant {
 namespace {
 
-constexpr double usual_spread = 0.1, wide_spread = 10;      // distance from the bounds at the start, in units of the energy norm
+constexpr double usual_spread = 0.1,
+                 wide_spread = 10;  // distance from the bounds at the start, in units of the energy norm
 constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
-constexpr double far = 1e10;        // a step that no bound stops
+constexpr double far = 1e10;                                      // a step that no bound stops
 constexpr double short_step = 0.3;
-constexpr int corrections = 3;      // of a step that stays short of `long_step`
-constexpr double long_step = 0.6, gain = 1.1;  // a correction must lengthen the step so many times
+constexpr int corrections = 3;                            // of a step that stays short of `long_step`
+constexpr double long_step = 0.6, gain = 1.1;             // a correction must lengthen the step so many times
 constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
 // det x = x_0^2 - |x_t|^2, kept above zero
@@ -102,7 +103,8 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
       square += convex ? slip * slip : 0;
     }
     const double found = h * std::sqrt(row.self) * std::fabs(alone(row, h, rows.free[b.first] - std::sqrt(square)));
-    if (!row.fixed() && found < (rows.energy > 0 ? far * std::sqrt(rows.energy) : infinity)) size = std::max(size, found);
+    if (!row.fixed() && found < (rows.energy > 0 ? far * std::sqrt(rows.energy) : infinity))
+      size = std::max(size, found);
   }
   for (int i = 0; i < rows.count; i++) size = std::max(size, h * std::sqrt(rows.row[i].self) * std::fabs(forces[i]));
   const double spread = linear.precise ? wide_spread : usual_spread;

@@ -30,12 +30,12 @@ class Interior {
   const Rows* rows_ = nullptr;
   Linear* linear_ = nullptr;
   bool convex_ = false;
-  View<double> f_, y_, z_, dy_, dz_;        // forces, duals (of upper bounds: z), steps of the duals
-  View<double> target_, target_above_;      // scaled products that the step aims at, less their second order
-  View<double> rate_, miss_, R_, slip_;     // what the dual equations miss, compliances, direction of the slip
-  View<double> W_, V_;                      // Nesterov-Todd scaling of the cones and its inverse; W of a scalar row: C
+  View<double> f_, y_, z_, dy_, dz_;     // forces, duals (of upper bounds: z), steps of the duals
+  View<double> target_, target_above_;   // scaled products that the step aims at, less their second order
+  View<double> rate_, miss_, R_, slip_;  // what the dual equations miss, compliances, direction of the slip
+  View<double> W_, V_;                   // Nesterov-Todd scaling of the cones and its inverse; W of a scalar row: C
   View<double> df_before_, dp_before_, dy_before_, dz_before_;
-  double share_ = 1, damped_ = 1;           // of the shift's derivative: next, and in the present factors
+  double share_ = 1, damped_ = 1;  // of the shift's derivative: next, and in the present factors
   double first_total_ = 0;
   int pairs_ = 0, short_steps_ = 0;
 

@@ -62,7 +62,8 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     count(row, f, clip(target, row.lower, row.upper), row.constant);
     if (b.size == 1) continue;
     const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
-    for (int i = b.first + 1; i < b.first + b.size; i++) count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
+    for (int i = b.first + 1; i < b.first + b.size; i++)
+      count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
   }
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
   if (!(sum < infinity && scale < infinity)) return infinity;

@@ -10,9 +10,9 @@ namespace {
 // The proximal term, relative to the rows' own scales: at first, what takes it down where it holds convergence up, and
 // the least that the factors bear.
 constexpr double epsilon = 1e-6, finer = 1e-3, least_epsilon = 1e-12, precise_epsilon = 1e-24;
-constexpr double rounding = 1e-12;     // a residual below which iterations end at once
-constexpr double chord = 1e-4;         // a residual below which old factors will do while the pieces stay
-constexpr double contraction = 0.1;    // what a step on old factors must gain
+constexpr double rounding = 1e-12;   // a residual below which iterations end at once
+constexpr double chord = 1e-4;       // a residual below which old factors will do while the pieces stay
+constexpr double contraction = 0.1;  // what a step on old factors must gain
 
 // The piece of the natural map that a block is on.
 enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8 };
@@ -158,7 +158,8 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
 }
 
 //   held at a bound: dlambda = bound - lambda;   active: dlambda + S dp = -(1 + h a S) y,  over 1 + h a S
-void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh) {
+void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece,
+                        bool fresh) {
   const Row& row = rows.row[b.first];
   const double f = force[b.first];
   double B = 1, C = 0, k;

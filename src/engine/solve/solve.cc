@@ -10,14 +10,14 @@
 namespace pliant {
 namespace {
 
-constexpr int usual = 8;        // Newton steps of tier 1
-constexpr int last_digits = 10; // Newton steps from the best forces of a path that did not end
-constexpr int soonest = 4;      // iterations of the path before which nobody looks at the residual
-constexpr int few = 3;          // Newton steps from forces on the path
+constexpr int usual = 8;                      // Newton steps of tier 1
+constexpr int last_digits = 10;               // Newton steps from the best forces of a path that did not end
+constexpr int soonest = 4;                    // iterations of the path before which nobody looks at the residual
+constexpr int few = 3;                        // Newton steps from forces on the path
 constexpr double near = 1e-4, nearer = 0.03;  // residuals on the path at which Newton is tried, and tried again
-constexpr double rounding = 1e-11;  // a residual that needs no more digits
-constexpr double stiff = 1e8;       // h a S of a law that takes so many digits from the others
-constexpr double largest = 1e150;  // numbers beyond have no finite squares
+constexpr double rounding = 1e-11;            // a residual that needs no more digits
+constexpr double stiff = 1e8;                 // h a S of a law that takes so many digits from the others
+constexpr double largest = 1e150;             // numbers beyond have no finite squares
 
 bool is_sane(View<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::fabs(x) < largest; });
@@ -36,8 +36,8 @@ struct Solver::Parts {
   std::vector<IslandReport> reports;
   std::vector<std::int64_t> row_island;
 
-  IslandReport solve_island(const Step& step, View<const double> guess, View<const double> start, const Options& options,
-                            View<double> gain);
+  IslandReport solve_island(const Step& step, View<const double> guess, View<const double> start,
+                            const Options& options, View<double> gain);
   void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
@@ -99,14 +99,15 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
 }
 
 // Both tiers, and the last digits.
-void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
-                            IslandReport& report, View<double> gain) {
+void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start,
+                            const Options& options, IslandReport& report, View<double> gain) {
   const double lift = options.convex ? 1 : 0;
   newton.forget_factors(rows);
   if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
   else newton.start_at(rows, start);
-  newton.run(rows, linear, map, {.steps = std::min(usual, options.max_iterations), .lift = lift,
-                                 .tolerance = options.tolerance, .early = true});
+  newton.run(
+      rows, linear, map,
+      {.steps = std::min(usual, options.max_iterations), .lift = lift, .tolerance = options.tolerance, .early = true});
   if (!(newton.residual < options.tolerance) && options.max_iterations > usual) search(options, options.convex, report);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
@@ -121,7 +122,8 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   const bool may_cancel = rows.stiffest > stiff && rows.sane;  // double precision may not have the digits
   if (may_cancel && rows.linear) be_precise();
   attempt(step, guess, start, options, report, gain);
-  if (may_cancel && !rows.precise && !(newton.residual < std::max(rounding, map.floor)) && options.max_iterations > usual) {
+  if (may_cancel && !rows.precise && !(newton.residual < std::max(rounding, map.floor)) &&
+      options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
@@ -129,7 +131,8 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
-  if (report.status != Status::solved && !options.convex && options.max_iterations > usual) {  // the convex program, which always has an answer
+  if (report.status != Status::solved && !options.convex &&
+      options.max_iterations > usual) {  // the convex program, which always has an answer
     View<double> best = work.take<double>(rows.count);
     std::copy(newton.force.begin(), newton.force.end(), best.begin());
     search(options, true, report);

@@ -12,9 +12,9 @@ enum class Status : std::int64_t { solved, solved_by_fallback, iteration_limit, 
 enum class ContactState : std::int64_t { open, stick, slip };
 
 struct Options {
-  bool convex = false;        // the associated cone in place of Coulomb's law
-  double tolerance = 1e-8;    // of the residual, in the energy norm
-  int max_iterations = 100;   // of each tier
+  bool convex = false;       // the associated cone in place of Coulomb's law
+  double tolerance = 1e-8;   // of the residual, in the energy norm
+  int max_iterations = 100;  // of each tier
 };
 
 struct IslandReport {

@@ -82,7 +82,8 @@ Islands find_islands(const Step& step, Workspace& work) {
   found.row_island = work.filled<int>(step.rows(), -1);
   for (int b = 0; b < blocks; b++) {
     if (island_of_block[b] < 0) continue;
-    for (auto i = step.block_start[b]; i < step.block_start[b + 1]; i++) found.row_island[i] = found.number[island_of_block[b]];
+    for (auto i = step.block_start[b]; i < step.block_start[b + 1]; i++)
+      found.row_island[i] = found.number[island_of_block[b]];
   }
   return found;
 }

@@ -6,9 +6,9 @@ namespace pliant {
 
 struct Islands {
   int count = 0;
-  View<int> row_island;   // of every row: its island, counted among those that have rows; -1: inert
-  View<int> number;       // of an island: its number among those that have rows, or -1
-  View<int> local;        // of a velocity: its number in its island
+  View<int> row_island;  // of every row: its island, counted among those that have rows; -1: inert
+  View<int> number;      // of an island: its number among those that have rows, or -1
+  View<int> local;       // of a velocity: its number in its island
   View<int> velocity_start, velocities, block_start, blocks;
 
   Island at(int k) const {

@@ -8,11 +8,11 @@ namespace pliant {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Row {
-  double self = 0;        // a, the diagonal of G inv(M) G'
-  double slope = 0;       // S = h K + B of a linear law [N s/m]; infinite: rigid
-  double constant = 0;    // c of the linear law lambda = c - S p
-  double compliance = 0;  // R = 1 / S of a tangent
-  double bias = 0;        // K phi / S of a tangent
+  double self = 0;          // a, the diagonal of G inv(M) G'
+  double slope = 0;         // S = h K + B of a linear law [N s/m]; infinite: rigid
+  double constant = 0;      // c of the linear law lambda = c - S p
+  double compliance = 0;    // R = 1 / S of a tangent
+  double bias = 0;          // K phi / S of a tangent
   double before_touch = 0;  // gap / h where the damper waits for touch, else 0
   double gap = 0, stiffness = 0, damping = 0, exponent = 1, dissipation = 0, lower = 0, upper = 0;
   double mu = 1, inverse_mu = 1;  // friction of a tangent (0, 0 without any); 1 on every other row

@@ -8,9 +8,9 @@
 namespace pliant {
 namespace {
 
-constexpr int lanes = 4;              // rows of Z are padded to so many numbers
-constexpr double wide = 1e4;           // pivots of M so far apart let rounding through
-constexpr double cancellation = 10;   // forces so many times larger than what moves are summed in twofold precision
+constexpr int lanes = 4;             // rows of Z are padded to so many numbers
+constexpr double wide = 1e4;         // pivots of M so far apart let rounding through
+constexpr double cancellation = 10;  // forces so many times larger than what moves are summed in twofold precision
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -101,7 +101,9 @@ void Rows::find_groups(Workspace& work) {
     int slot = static_cast<int>(hash & static_cast<std::uint64_t>(slots - 1));
     for (;; slot = (slot + 1) & (slots - 1)) {
       const int g = table_[slot];
-      if (g < 0 || (found[g].width == width && std::equal(list.begin(), list.begin() + width, columns.data() + found[g].columns))) break;
+      if (g < 0 || (found[g].width == width &&
+                    std::equal(list.begin(), list.begin() + width, columns.data() + found[g].columns)))
+        break;
     }
     if (table_[slot] < 0) {
       table_[slot] = groups;
@@ -246,7 +248,9 @@ void Rows::set_scales(const Block& b) {
   Row& normal = row[b.first];
   const bool known = b.size == 1 || normal.slope == infinity || normal.slope == 0;
   if (normal.self < nothing && known) {  // moves nothing: its force is known
-    double force = normal.slope < infinity || normal.power ? clip(force_at(normal, h, offset_[b.first]), normal.lower, normal.upper) : 0;
+    double force = normal.slope < infinity || normal.power
+                       ? clip(force_at(normal, h, offset_[b.first]), normal.lower, normal.upper)
+                       : 0;
     if (!std::isfinite(force)) force = 0;
     normal.lower = normal.upper = normal.constant = force;
     normal.power = false;
@@ -366,14 +370,16 @@ void Rows::exact_rates(View<const double> force, View<double> rate, View<double>
   double largest = 0;
   for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();
-  if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy)) sum_rates<Twofold>(force, rate, low, gain);
+  if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy))
+    sum_rates<Twofold>(force, rate, low, gain);
   else sum_rates<Plain>(force, rate, low, gain);
   work_->release(mark);
 }
 
 double Rows::friction_length(const Block& b, View<const double> force) const {
   double square = 0;
-  for (int i = b.first + 1; i < b.first + b.size; i++) square += force[i] * row[i].inverse_mu * (force[i] * row[i].inverse_mu);
+  for (int i = b.first + 1; i < b.first + b.size; i++)
+    square += force[i] * row[i].inverse_mu * (force[i] * row[i].inverse_mu);
   return std::sqrt(square);
 }
 

@@ -15,8 +15,8 @@ struct Block {  // one scalar row, or a contact, normal first
 // Blocks that act on the same velocities: their rows are dense on these.
 struct Group {
   int first_block, blocks, first_row, rows;
-  int columns, width;   // its part of `column`
-  int values, stride;   // its part of `z`, by rows
+  int columns, width;  // its part of `column`
+  int values, stride;  // its part of `z`, by rows
 };
 
 // Orders of elimination, kept while the graph of contacts stands.
@@ -38,19 +38,19 @@ class Rows {
  public:
   int velocities = 0, count = 0, squares = 0;
   double h = 0;
-  double energy = 0;  // |x0|^2 + |x*|^2
-  bool sane = true;  // whether M is positive definite, and no number too large to be squared
+  double energy = 0;     // |x0|^2 + |x*|^2
+  bool sane = true;      // whether M is positive definite, and no number too large to be squared
   bool linear = false;   // whether no law has a bound or a bend
   bool precise = false;  // rates are summed in twofold precision
   View<Row> row;
   View<Block> block;
   View<Group> group;
-  View<int> column;      // of the groups, in the order of elimination
+  View<int> column;  // of the groups, in the order of elimination
   View<double> z;
-  View<int> source;      // of a row: its number in the step
-  View<double> free;     // rates without any force
+  View<int> source;   // of a row: its number in the step
+  View<double> free;  // rates without any force
   const Pattern* pattern = nullptr;
-  Sets sets;             // of the groups with columns; group g is set set_of[g]
+  Sets sets;  // of the groups with columns; group g is set set_of[g]
   View<int> set_of;
 
   void load(const Step& step, const Island& island, Patterns& patterns, Workspace& work);

@@ -11,10 +11,10 @@ enum class Kind : std::int64_t { bilateral, unilateral, clipped, normal, tangent
 //   M (v - v0) = h (f + G' lambda),   p = G v + e,   lambda = law(p).
 // A block is one row alone, or a normal row followed by its tangents.
 struct Step {
-  double h = 0;                                              // [s]
-  View<const std::int64_t> mass_start, mass_column;     // M, all of the symmetric matrix, by rows
+  double h = 0;                                      // [s]
+  View<const std::int64_t> mass_start, mass_column;  // M, all of the symmetric matrix, by rows
   View<const double> mass_value;
-  View<const double> velocity, force;                   // v0, f
+  View<const double> velocity, force;                        // v0, f
   View<const std::int64_t> jacobian_start, jacobian_column;  // G by rows
   View<const double> jacobian_value;
   View<const std::int64_t> block_start, kind;
