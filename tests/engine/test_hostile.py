@@ -122,7 +122,8 @@ def judge(seed: int) -> str:
             true = float(reference.law_residual(flat, force, convex=cone).max(initial=0.0))
             if not agree(reported, true):  # the reference has the digits of a double
                 true = certificates(flat, v1, force, convex=cone)[1]
-            assert agree(reported, true), f"{reported} reported, {true} in truth"
+            cautious = cone and true < reported < TOLERANCE  # slip speeds lose digits to rates of normals
+            assert agree(reported, true) or cautious, f"{reported} reported, {true} in truth"
     return found.name
 
 
