@@ -39,7 +39,7 @@ def test_a_tiny_row(row, factor, contacts):
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_a_tiny_row_in_harder_steps(kind, factor):
     for row in ROWS:
-        judge(row, factor, 12, kind, range(10), share=0.5)
+        judge(row, factor, 12, kind, range(10), share=0.99)
 
 
 @pytest.mark.slow
@@ -56,4 +56,4 @@ def test_a_tiny_row_a_thousand_times(row, factor, contacts):
 @pytest.mark.parametrize("contacts", CONTACTS)
 def test_a_tiny_row_in_many_harder_steps(contacts, kind, factor):
     for row in ROWS:
-        judge(row, factor, contacts, kind, range(200), share=0.5)
+        judge(row, factor, contacts, kind, range(200), share=0.99)

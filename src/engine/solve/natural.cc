@@ -66,9 +66,9 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
   }
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
-  if (!(sum < infinity && scale < infinity)) return infinity;
+  if (!(sum < infinity && scale < infinity)) return moving = infinity;
   floor = scale > 0 ? 4 * std::numeric_limits<double>::epsilon() * largest / scale : 0;
-  const double moving = worst == 0 ? 0 : scale > 0 ? worst / scale : 1;
+  moving = worst == 0 ? 0 : scale > 0 ? worst / scale : 1;
   return std::max(moving, still);
 }
 

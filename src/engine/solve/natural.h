@@ -23,7 +23,8 @@ class NaturalMap {
   double measure(const Rows& rows, View<const double> force, View<const double> rate, double lift,
                  View<const double> low = {});
 
-  double floor = 0;  // the residual that the rounding of the forces alone may leave
+  double moving = 0;  // the last residual without the rows that move nothing, which Newton's method ends at once
+  double floor = 0;   // the residual that the rounding of the forces alone may leave
 };
 
 }  // namespace pliant

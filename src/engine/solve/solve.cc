@@ -71,7 +71,8 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
     if (path.iterations > 0 && path.iterations < soonest) continue;
     path.project(forces);
     rows.rates(forces, rate);
-    const double residual = map.measure(rows, forces, rate, plan.lift);
+    map.measure(rows, forces, rate, plan.lift);
+    const double residual = map.moving;
     if (residual < least || path.iterations == 0) {
       least = residual;
       std::copy(forces.begin(), forces.end(), best.begin());
