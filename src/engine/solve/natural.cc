@@ -21,7 +21,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
   const double h = rows.h;
   double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
   auto count = [&](const Row& row, double f, double target, double known) {
-    const double miss = std::fabs(f - target), weight = h * std::sqrt(row.self);
+    const double miss = std::fabs(f - target), weight = row.weight;
     sum += miss;  // the comparisons of max lose a NaN
     if (row.self > 0) {
       worst = std::max(worst, weight * miss);

@@ -256,11 +256,13 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
   constexpr int steps = 8, patience = 2;  // steps in a row that may be for the worse, while the pieces settle
   double best = infinity, last = infinity;
   int worse = 0;
+  bool moved = false;  // since the last measure
   std::copy(force.begin(), force.end(), best_.begin());
   for (int step = 0; step <= steps; step++) {
     rows.project(force);
     rows.exact_rates(force, rate, low, gain);
     const double found = map.measure(rows, force, rate, lift, low);
+    moved = false;
     worse = found < best ? 0 : worse + 1;
     if (found < best) {
       best = found;
@@ -278,7 +280,10 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     }
     linear.solve({});
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
+    moved = true;
   }
+  residual = best;
+  if (worse == 0 && !moved) return;
   std::copy(best_.begin(), best_.end(), force.begin());
   rows.exact_rates(force, rate, low, gain);
   residual = map.measure(rows, force, rate, lift, low);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include "linalg/dense.h"
-#include "linalg/twofold.h"
 
 namespace pliant {
 namespace {
@@ -83,17 +82,7 @@ double force_at(const Row& row, double h, double rate) {
 
 // A power law below the force is inverted first: the tangent at the rate that gives the force is as steep as the contact
 // will be, the one at the present rate may be flat.
-Line linearise(const Row& row, double h, double force, double rate) {
-  if (!row.power) {
-    if (row.slope == infinity) return {infinity, 0};
-    Twofold depth(row.gap), off(force);  // S p + lambda - c, whose terms may cancel
-    depth.add_product(h, rate);
-    off.add_product(row.stiffness, depth.high);
-    off.add(row.stiffness * depth.low);
-    off.add_product(row.damping, rate);
-    off.add_product(row.damping, row.before_touch);
-    return {row.slope, off.value()};
-  }
+Line linearise_power(const Row& row, double h, double force, double rate) {
   const double r = closing(row, h, rate);
   double slope;
   const double f = power_law(row, h, r, slope);

@@ -1,6 +1,7 @@
 // The law of one row: its force as a function of the rate at the end of the step, in the form that the solvers use.
 #pragma once
 #include <limits>
+#include "linalg/twofold.h"
 #include "step/step.h"
 
 namespace pliant {
@@ -17,6 +18,8 @@ struct Row {
   double gap = 0, stiffness = 0, damping = 0, exponent = 1, dissipation = 0, lower = 0, upper = 0;
   double mu = 1, inverse_mu = 1;  // friction of a tangent (0, 0 without any); 1 on every other row
   double reach = 0;               // of a contact's normal: max mu^2 (a + R / h) over the tangents
+  double weight = 0;              // h sqrt(a), of a force in the energy norm
+  double share = 1;               // 1 / (1 + h a S) of a linear law
   double proximal = 0;            // h times the row's own scale, the unit of the proximal term
   bool power = false;             // a power of the depth
   // Its force does not depend on any rate.
@@ -30,7 +33,19 @@ struct Line {
 
 Row make_row(const Step& step, int row);
 
-Line linearise(const Row& row, double h, double force, double rate);
+Line linearise_power(const Row& row, double h, double force, double rate);
+
+inline Line linearise(const Row& row, double h, double force, double rate) {
+  if (row.power) return linearise_power(row, h, force, rate);
+  if (row.slope == infinity) return {infinity, 0};
+  Twofold depth(row.gap), off(force);  // S p + lambda - c, whose terms may cancel
+  depth.add_product(h, rate);
+  off.add_product(row.stiffness, depth.high);
+  off.add(row.stiffness * depth.low);
+  off.add_product(row.damping, rate);
+  off.add_product(row.damping, row.before_touch);
+  return {row.slope, off.value()};
+}
 
 // Force of a linear or power law at a rate, before bounds.
 double force_at(const Row& row, double h, double rate);
@@ -40,6 +55,7 @@ double rate_at(const Row& row, double h, double force, double& compliance);
 
 // y of the natural map lambda = clip(lambda - y): (S p + lambda - c) / (1 + h a S), or p / (h a) of a rigid row
 inline double correction(const Row& row, double h, const Line& line, double rate) {
+  if (!row.power && line.slope < infinity) return line.off * row.share;
   return line.slope == infinity ? rate / (h * row.self) : line.off / (1 + h * row.self * line.slope);
 }
 

@@ -207,6 +207,8 @@ void Rows::set_laws() {
       offset_[i] = step_->offset[source[i]];
       const double* zi = z.at(g.values + (i - g.first_row) * g.stride);
       row[i].self = dot(zi, zi, g.stride);
+      row[i].weight = h * std::sqrt(row[i].self);
+      if (row[i].slope < infinity) row[i].share = 1 / (1 + h * row[i].self * row[i].slope);
       row[i].proximal = h * row[i].self;
       sane = sane && row[i].self < largest && std::fabs(row[i].constant) < largest && std::fabs(offset_[i]) < largest;
       linear = linear && !row[i].power && row[i].lower == -infinity && row[i].upper == infinity;
@@ -368,7 +370,7 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
 
 void Rows::exact_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
   double largest = 0;
-  for (int i = 0; i < count; i++) largest = std::max(largest, h * std::sqrt(row[i].self) * std::fabs(force[i]));
+  for (int i = 0; i < count; i++) largest = std::max(largest, row[i].weight * std::fabs(force[i]));
   const Workspace::Mark mark = work_->mark();
   if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy))
     sum_rates<Twofold>(force, rate, low, gain);
