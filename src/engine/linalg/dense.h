@@ -2,7 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include "linalg/twofold.h"
+#include <type_traits>
+#include "linalg/four.h"
 
 namespace pliant {
 
@@ -22,6 +23,94 @@ inline T dot(const T* __restrict a, const T* __restrict b, int n) {
   T rest = 0.0;
   for (; i < n; i++) rest = multiply_add(a[i], b[i], rest);
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
+}
+
+// Tiles of C stay in registers: `high` rows of `wide` fours, sums over k products.
+template <int high, int wide, class A, class B, class T>
+inline void multiply_tile(const A* x, int a, const B* y, int b, int k, T* C) {
+  Four<T> sum[high][wide];
+  for (int i = 0; i < high; i++) {
+    for (int j = 0; j < wide; j++) sum[i][j] = T(0.0);
+  }
+  for (int e = 0; e < k; e++, x += a, y += b) {
+    Four<T> row[wide];
+    for (int j = 0; j < wide; j++) row[j] = Four<T>::load(y + 4 * j);
+    for (int i = 0; i < high; i++) {
+      for (int j = 0; j < wide; j++) sum[i][j] = multiply_add(Four<T>(T(x[i])), row[j], sum[i][j]);
+    }
+  }
+  for (int i = 0; i < high; i++) {
+    for (int j = 0; j < wide; j++) sum[i][j].store(C + i * b + 4 * j);
+  }
+}
+
+// C := A' B, by rows: A of k rows of `a` numbers, B of `b`, both multiples of four.
+template <class A, class B, class T>
+void multiply_transposed(const A* first, int a, const B* second, int b, int k, T* C) {
+  for (int i = 0; i < a; i += 4) {
+    int j = 0;
+    for (; j + 8 <= b; j += 8) multiply_tile<4, 2>(first + i, a, second + j, b, k, C + i * b + j);
+    if (j < b) multiply_tile<4, 1>(first + i, a, second + j, b, k, C + i * b + j);
+  }
+}
+
+// F[index, index] += A' B, n by n of it: A of k rows of `a` numbers, B of `b`. run[c]: how many entries of `index` from c on
+// are consecutive. Up to three numbers beyond the end of B are read.
+template <class A, class B, class T>
+void add_transposed_product(const A* x, int a, const B* y, int b, int k, int n, const int* index, const int* run, T* F,
+                            int stride) {
+  for (int i = 0; i < n; i += 4) {
+    const int high = std::min(4, n - i);
+    for (int c = 0; c < n;) {
+      const int end = c + run[c], place = index[c] - c;
+      for (; c < end; c += 4) {
+        Four<T> sum[4] = {T(0.0), T(0.0), T(0.0), T(0.0)};
+        for (int e = 0; e < k; e++) {
+          const Four<T> row = Four<T>::load(y + e * b + c);
+          for (int s = 0; s < 4; s++) sum[s] = multiply_add(Four<T>(T(x[e * a + i + s])), row, sum[s]);
+        }
+        for (int s = 0; s < high; s++) sum[s].add_to(F + index[i + s] * stride + place + c, std::min(4, end - c));
+      }
+      c = end;
+    }
+  }
+}
+
+// y_i += a_i . x of k rows of n numbers, n a multiple of four
+template <class T>
+inline void add_products(const double* a, int n, int k, const T* x, double* y) {
+  int i = 0;
+  for (; i + 4 <= k; i += 4, a += 4 * n) {
+    Four<T> sum[4] = {T(0.0), T(0.0), T(0.0), T(0.0)};
+    for (int c = 0; c < n; c += 4) {
+      const Four<T> part = Four<T>::load(x + c);
+      for (int s = 0; s < 4; s++) sum[s] = multiply_add(Four<T>::load(a + s * n + c), part, sum[s]);
+    }
+    const Four<T> all = sums(sum);
+    if constexpr (std::is_same_v<T, double>) all.add_to(y + i, 4);
+    else
+      for (int s = 0; s < 4; s++) y[i + s] = static_cast<double>(T(y[i + s]) + all.v[s]);
+  }
+  for (; i < k; i++, a += n) {
+    Four<T> sum = T(0.0);
+    for (int c = 0; c < n; c += 4) sum = multiply_add(Four<T>::load(a + c), Four<T>::load(x + c), sum);
+    y[i] = static_cast<double>(T(y[i]) + sum.sum());
+  }
+}
+
+// x := sum_i y_i a_i of k rows of n numbers, n a multiple of four
+template <class S, class T>
+inline void combine(const double* a, int n, int k, const S* y, T* x) {
+  for (int c = 0; c < n; c += 4) {
+    Four<T> sum[2] = {T(0.0), T(0.0)};
+    int i = 0;
+    for (; i + 2 <= k; i += 2) {
+      for (int s = 0; s < 2; s++)
+        sum[s] = multiply_add(Four<T>::load(a + (i + s) * n + c), Four<T>(T(y[i + s])), sum[s]);
+    }
+    if (i < k) sum[0] = multiply_add(Four<T>::load(a + i * n + c), Four<T>(T(y[i])), sum[0]);
+    multiply_add(Four<T>(T(1.0)), sum[0], sum[1]).store(x + c);
+  }
 }
 
 // Calls f with the size of a block as a constant: what is written for it unrolls.

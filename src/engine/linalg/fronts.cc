@@ -9,10 +9,7 @@
 namespace pliant {
 namespace {
 
-constexpr int lanes = 4;       // rows of a front are padded to so many numbers
 constexpr double visit = 400;  // multiplications that a front costs besides its own
-
-int padded(int n) { return (n + lanes - 1) / lanes * lanes; }
 
 // Multiplications to eliminate `pivots` of a dense front of n unknowns, and to hand on the rest.
 double cost(int n, int pivots) {
@@ -168,6 +165,17 @@ void merge(std::vector<Supernode>& nodes) {
   nodes = std::move(kept);
 }
 
+// How many entries of their part, from each one on, are consecutive numbers.
+Ints find_runs(const Ints& index, const Ints& start) {
+  Ints run(index.size(), 1);
+  for (std::size_t part = 0; part + 1 < start.size(); part++) {
+    for (int e = start[part + 1] - 2; e >= start[part]; e--) {
+      if (index[at(e + 1)] == index[at(e)] + 1) run[at(e)] += run[at(e + 1)];
+    }
+  }
+  return run;
+}
+
 }  // namespace
 
 bool Pattern::fits(int unknowns, const Sets& sets) const {
@@ -225,7 +233,6 @@ void Pattern::find(int unknowns, const Sets& sets) {
   }
   set_front.clear();
   set_index.clear();
-  set_together.clear();
   for (int g = 0; g < sets.count(); g++) {
     int lowest = place;
     for (int e = sets.start[g]; e < sets.start[g + 1]; e++) lowest = std::min(lowest, position[at(sets.column[e])]);
@@ -234,11 +241,9 @@ void Pattern::find(int unknowns, const Sets& sets) {
     for (int e = sets.start[g]; e < sets.start[g + 1]; e++) {
       set_index.push_back(index(set_front.back(), position[at(sets.column[e])]));
     }
-    bool together = true;
-    for (int e = sets.start[g] + 1; e < sets.start[g + 1]; e++)
-      together &= set_index[at(e)] == set_index[at(e - 1)] + 1;
-    set_together.push_back(together);
   }
+  set_run = find_runs(set_index, start_);
+  into_run = find_runs(into, rest_start);
 }
 
 template <class T>
@@ -255,23 +260,28 @@ void Fronts<T>::begin(const Pattern& pattern) {
   }
 }
 
+namespace {
+
+// to[index, index] += from, an n by n matrix; run[c]: how many entries from c on lie one after the other.
 template <class T>
-void Fronts<T>::add(int set, View<const int> start, const T* E, int stride) {
-  const int s = pattern_->set_front[at(set)], width = start[set + 1] - start[set];
-  const int* index = pattern_->set_index.data() + start[set];
-  T* F = front(s);
-  const int row = pattern_->stride[at(s)];
-  const bool together = pattern_->set_together[at(set)];
-  for (int a = 0; a < width; a++) {
-    T* to = F + index[a] * row;
-    const T* from = E + a * stride;
-    if (together) {
-      to += index[0];
-      for (int c = 0; c < width; c++) to[c] += from[c];
-    } else {
-      for (int c = 0; c < width; c++) to[index[c]] += from[c];
+void scatter(const T* from, int from_stride, int n, const int* index, const int* run, T* to, int stride) {
+  for (int a = 0; a < n; a++) {
+    const T* part = from + a * from_stride;
+    for (int c = 0; c < n; c += run[c]) {
+      T* __restrict place = to + index[a] * stride + index[c];
+      for (int k = 0; k < run[c]; k++) place[k] += part[c + k];
     }
   }
+}
+
+}  // namespace
+
+template <class T>
+void Fronts<T>::add(int set, View<const int> start, const double* A, int a, const T* B, int b, int k) {
+  const int s = pattern_->set_front[at(set)], width = start[set + 1] - start[set];
+  const int* index = pattern_->set_index.data() + start[set];
+  const int* run = pattern_->set_run.data() + start[set];
+  add_transposed_product(A, a, B, b, k, width, index, run, front(s), pattern_->stride[at(s)]);
 }
 
 namespace {
@@ -339,12 +349,8 @@ bool Fronts<T>::factor() {
     if (others == 0) continue;
     T* up = front(p.parent[at(s)]);
     const int row = p.stride[at(p.parent[at(s)])];
-    const int* into = p.into.data() + p.rest_start[at(s)];
-    for (int a = 0; a < others; a++) {
-      const T* from = F + (pivots + a) * stride + pivots;
-      T* to = up + into[a] * row;
-      for (int c = 0; c < others; c++) to[into[c]] += from[c];
-    }
+    scatter(F + pivots * (stride + 1), stride, others, p.into.data() + p.rest_start[at(s)],
+            p.into_run.data() + p.rest_start[at(s)], up, row);
   }
   for (int i = 0; i < p.first.back(); i++) good = good && std::isfinite(magnitude(inverse_[i]));
   return good;

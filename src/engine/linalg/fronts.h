@@ -29,7 +29,7 @@ class Pattern {
   std::vector<int> parent;
   std::vector<int> value_start, stride;
   std::vector<int> set_front, set_index;  // the front that takes a set, and where its columns lie there
-  std::vector<char> set_together;         // whether they lie there one after the other
+  std::vector<int> set_run, into_run;     // of these two: how many from here on lie one after the other
   int values = 0, widest = 0;
 
  private:
@@ -42,8 +42,8 @@ class Fronts {
  public:
   // P := I
   void begin(const Pattern& pattern);
-  // P += E on the columns of a set; E by rows of `stride` numbers
-  void add(int set, View<const int> start, const T* E, int stride);
+  // P += A' B on the columns of a set; A and B of k rows of `a` and `b` numbers. Three more behind B are read.
+  void add(int set, View<const int> start, const double* A, int a, const T* B, int b, int k);
   // False: a pivot is 0 or not finite.
   bool factor();
   void solve(View<T> x);             // x := inv(P) x, in the order of elimination

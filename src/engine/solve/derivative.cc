@@ -236,10 +236,9 @@ void Derivative::respond(Part& part, View<const double> high, View<const double>
   const Rows& rows = part.rows;
   for (int j : part.velocities) push_[static_cast<std::size_t>(j)] = applied_[static_cast<std::size_t>(j)];
   for (int i = 0; i < rows.count; i++) {
-    const double impulse = rows.h * high[i], rest = low[i] + std::fma(rows.h, high[i], -impulse) / rows.h;
-    if (rest == 0) continue;
+    if (low[i] == 0) continue;
     for (auto e = step_.jacobian_start[rows.source[i]]; e < step_.jacobian_start[rows.source[i] + 1]; e++) {
-      push_[static_cast<std::size_t>(step_.jacobian_column[e])] += step_.jacobian_value[e] * rest;
+      push_[static_cast<std::size_t>(step_.jacobian_column[e])] += step_.jacobian_value[e] * low[i];
     }
   }
   rows.exact_rates(high, part.rate, part.gain);

@@ -5,7 +5,6 @@
 #include "linalg/dense.h"
 
 namespace pliant {
-
 void Linear::reserve(const Rows& rows, Workspace& work) {
   rows_ = &rows;
   factorizations = 0;
@@ -25,15 +24,15 @@ void Linear::be_precise(Workspace& work) {
 
 template <class T>
 void Linear::reserve(System<T>& system, Workspace& work) const {
-  int most = 0, widest = 0;
+  int most = 0, squares = 0;
   for (const Group& g : rows_->group) {
     most = std::max(most, g.rows * g.stride);
-    widest = std::max(widest, g.stride);
+    if (g.rank > 0) squares = std::max(squares, g.inner * (g.inner + g.stride));
   }
   system.dx = work.take<T>(rows_->velocities);
-  system.plain = work.take<T>(most);
-  system.scaled = work.take<T>(most);
-  system.sum = work.take<T>(widest * widest);
+  system.plain = work.take<double>(most);
+  system.scaled = work.take<T>(most + lanes);
+  system.sum = work.take<T>(squares + lanes);
 }
 
 void Linear::set_block(const Block& b, double* B, double* C, double epsilon) {
@@ -66,50 +65,45 @@ void Linear::assemble(System<T>& system, int number) const {
   const Rows& r = *rows_;
   const Group& g = r.group[number];
   if (g.width == 0) return;
-  const int stride = g.stride;
+  const int inner = g.inner;
   int active = 0;  // rows with a part in it: Z and h H Z, packed
   for (int n = g.first_block; n < g.first_block + g.blocks; n++) {
     const Block& b = r.block[n];
-    const double* z = r.z.at(g.values + (b.first - g.first_row) * stride);
-    for (int i = 0; i < b.size; i++) {
-      const double* H = H_.at(b.square + i * b.size);
-      bool any = false;
-      for (int j = 0; j < b.size; j++) any |= H[j] != 0;
-      if (!any) continue;
-      T* __restrict to = system.scaled.at(active * stride);
-      T* __restrict plain = system.plain.at(active * stride);
-      for (int c = 0; c < stride; c++) {
-        plain[c] = z[i * stride + c];
-        to[c] = T(H[0]) * T(z[c]);
+    const double* z = r.z.at(g.values + (b.first - g.first_row) * inner);
+    with_size(b.size, [&]<int d>() {
+      const double* H = H_.at(b.square);
+      for (int i = 0; i < d; i++) {
+        bool any = false;
+        for (int j = 0; j < d; j++) any |= H[i * d + j] != 0;
+        if (!any) continue;
+        T* to = system.scaled.at(active * inner);
+        double* plain = system.plain.at(active * inner);
+        for (int c = 0; c < inner; c += lanes) {
+          Four<T> sum = T(0.0);
+          for (int j = 0; j < d; j++) {
+            sum = multiply_add(Four<T>(T(r.h) * T(H[i * d + j])), Four<T>::load(z + j * inner + c), sum);
+          }
+          sum.store(to + c);
+          Four<double>::load(z + i * inner + c).store(plain + c);
+        }
+        active++;
       }
-      for (int j = 1; j < b.size; j++) {
-        for (int c = 0; c < stride; c++) to[c] = multiply_add(T(H[j]), T(z[j * stride + c]), to[c]);
-      }
-      for (int c = 0; c < stride; c++) to[c] *= T(r.h);
-      active++;
-    }
+    });
   }
   if (active == 0) return;
-  for (int a = 0; a < g.width; a++) {
-    T* __restrict sum = system.sum.at(a * stride);
-    std::fill(sum, sum + stride, T(0.0));
-    int k = 0;
-    for (; k + 4 <= active; k += 4) {
-      const T* z = system.plain.at(k * stride + a);
-      const T* __restrict s = system.scaled.at(k * stride);
-      const T z0 = z[0], z1 = z[stride], z2 = z[2 * stride], z3 = z[3 * stride];
-      for (int c = 0; c < stride; c++) {
-        const T first = multiply_add(z0, s[c], multiply_add(z1, s[stride + c], sum[c]));
-        sum[c] = multiply_add(z2, s[2 * stride + c], multiply_add(z3, s[3 * stride + c], first));
-      }
-    }
-    for (; k < active; k++) {
-      const T zk = system.plain[k * stride + a];
-      const T* __restrict s = system.scaled.at(k * stride);
-      for (int c = 0; c < stride; c++) sum[c] = multiply_add(zk, s[c], sum[c]);
-    }
+  const double* plain = system.plain.data();
+  const T* scaled = system.scaled.data();
+  const int set = r.set_of[number];
+  if (g.rank == 0) {
+    system.fronts.add(set, r.sets.start, plain, inner, scaled, inner, active);
+  } else {  // Q' (W' H W) Q
+    const double* Q = r.directions.at(g.basis);
+    T* const square = system.sum.data();
+    T* const half = square + inner * inner;
+    multiply_transposed(scaled, inner, plain, inner, active, square);
+    multiply_transposed(square, inner, Q, g.stride, g.rank, half);
+    system.fronts.add(set, r.sets.start, Q, g.stride, half, g.stride, g.rank);
   }
-  system.fronts.add(r.set_of[number], r.sets.start, system.sum.data(), stride);
 }
 
 template <class T>

@@ -41,7 +41,8 @@ class Linear {
   template <class T>
   struct System {
     Fronts<T> fronts;
-    View<T> dx, plain, scaled, sum;
+    View<T> dx, scaled, sum;
+    View<double> plain;
   };
   System<double> usual_;
   System<Twofold> precise_;

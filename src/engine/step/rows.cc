@@ -8,14 +8,27 @@
 namespace pliant {
 namespace {
 
-constexpr int lanes = 4;             // rows of Z are padded to so many numbers
-constexpr double wide = 1e4;         // pivots of M so far apart let rounding through
+constexpr int body = 6;              // directions of a motion between two bodies
+constexpr double outside = 1e-13;    // what a row has outside the directions at hand makes one more
+constexpr double wide = 1e3;         // pivots of M so far apart let rounding through
 constexpr double cancellation = 10;  // forces so many times larger than what moves are summed in twofold precision
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
   return hash ^ (hash >> 29);
+}
+
+Twofold dot(const double* a, const Twofold* b, int n) {
+  Twofold sum = 0.0;
+  for (int c = 0; c < n; c++) sum = multiply_add(Twofold(a[c]), b[c], sum);
+  return sum;
+}
+
+// Whether fewer multiplications assemble P from directions than from the rows themselves.
+bool is_long(const Group& g) {
+  const int n = g.stride, inner = padded(body);
+  return g.rows * (n * n - inner * inner) > body * n * (n + inner);
 }
 
 struct Plain {
@@ -52,6 +65,7 @@ void Rows::load(const Step& step, const Island& island, Patterns& patterns, Work
   order(patterns, work);
   whiten(work);
   set_laws();
+  compress(work);
   free_motion(work);
   for (const Block& b : block) set_scales(b);
 }
@@ -107,7 +121,8 @@ void Rows::find_groups(Workspace& work) {
     }
     if (table_[slot] < 0) {
       table_[slot] = groups;
-      found[groups++] = {0, 0, 0, 0, columns.size(), width, 0, (width + lanes - 1) / lanes * lanes};
+      const int stride = padded(width);
+      found[groups++] = {0, 0, 0, 0, columns.size(), width, stride, 0, stride};
       for (int c = 0; c < width; c++) columns.push(list[c]);
     }
     group_of[k] = table_[slot];
@@ -180,7 +195,7 @@ void Rows::whiten(Workspace& work) {
       inverse[c] = inertia_.inverse_diagonal(own[c]);
     }
     for (int i = g.first_row; i < g.first_row + g.rows; i++) {
-      double* zi = z.at(g.values + (i - g.first_row) * g.stride);
+      double* zi = z.at(g.values + (i - g.first_row) * g.inner);
       for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
         zi[place[island_.local[s.jacobian_column[e]]]] = s.jacobian_value[e];
       }
@@ -196,6 +211,61 @@ void Rows::whiten(Workspace& work) {
   work.release(mark);
 }
 
+// Rows one after the other: what one has outside the directions at hand is one more.
+void Rows::compress(Workspace& work) {
+  directions = work.take<double>(0);
+  int used = 0;
+  for (const Group& g : group) used += is_long(g) ? body * g.stride : 0;
+  directions = work.take<double>(used);
+  used = 0;
+  const Workspace::Mark mark = work.mark();
+  for (Group& g : group) {
+    if (!is_long(g)) continue;
+    const int n = g.stride;
+    View<double> rest = work.take<double>(n), part = work.filled<double>(g.rows * padded(body), 0.0);
+    double* const Q = directions.at(used);
+    int rank = 0;
+    bool fits = true;
+    for (int i = 0; i < g.rows && fits; i++) {
+      const double* zi = z.at(g.values + i * n);
+      double* w = part.at(i * padded(body));
+      std::copy(zi, zi + n, rest.begin());
+      for (int again = 0; again < 2; again++) {
+        for (int k = 0; k < rank; k++) {
+          const double* q = Q + k * n;
+          const double along = dot(q, rest.data(), n);
+          w[k] += along;
+          for (int c = 0; c < n; c++) rest[c] = multiply_add(-along, q[c], rest[c]);
+        }
+        if (again == 0 && dot(rest.data(), rest.data(), n) <= outside * outside * row[g.first_row + i].self) break;
+        if (again == 0) continue;
+        fits = rank < body;
+        if (!fits) break;
+        const double length = std::sqrt(dot(rest.data(), rest.data(), n));
+        w[rank] = length;
+        for (int c = 0; c < n; c++) Q[rank * n + c] = rest[c] / length;
+        rank++;
+      }
+    }
+    if (fits && rank > 0) {
+      g.inner = padded(rank);
+      g.rank = rank;
+      g.basis = used;
+      for (int i = 0; i < g.rows; i++) std::copy_n(part.at(i * padded(body)), g.inner, z.at(g.values + i * g.inner));
+      used += rank * n;
+    }
+    work.release(mark);
+  }
+}
+
+void Rows::expand(const Group& g, int i, View<double> to) const {
+  const double* zi = z.at(g.values + i * g.inner);
+  for (int c = 0; c < g.width; c++) {
+    to[c] = g.rank > 0 ? 0 : zi[c];
+    for (int k = 0; k < g.rank; k++) to[c] += zi[k] * directions[g.basis + k * g.stride + c];
+  }
+}
+
 void Rows::set_laws() {
   stiffest = 0;
   linear = block.size() == count;
@@ -205,8 +275,8 @@ void Rows::set_laws() {
     for (int i = g.first_row; i < g.first_row + g.rows; i++) {
       row[i] = make_row(*step_, source[i]);
       offset_[i] = step_->offset[source[i]];
-      const double* zi = z.at(g.values + (i - g.first_row) * g.stride);
-      row[i].self = dot(zi, zi, g.stride);
+      const double* zi = z.at(g.values + (i - g.first_row) * g.inner);
+      row[i].self = dot(zi, zi, g.inner);
       row[i].weight = h * std::sqrt(row[i].self);
       if (row[i].slope < infinity) row[i].share = 1 / (1 + h * row[i].self * row[i].slope);
       row[i].proximal = h * row[i].self;
@@ -224,8 +294,8 @@ void Rows::free_motion(Workspace& work) {
   x_ = work.take<double>(n);
   gain_ = work.take<double>(n);
   free = work.take<double>(count);
-  scratch_ = work.take<double>(n + lanes);
-  precise_scratch_ = work.take<Twofold>(n + lanes);
+  scratch_ = work.take<double>(padded(n) + padded(body));
+  precise_scratch_ = work.take<Twofold>(padded(n) + padded(body));
   const Workspace::Mark mark = work.mark();
   View<double> v = work.take<double>(n), before = work.take<double>(n), push = work.take<double>(n);
   for (int j = 0; j < n; j++) {
@@ -272,12 +342,10 @@ void Rows::set_scales(const Block& b) {
 template <class T>
 void Rows::add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const {
   T* sum = scratch<T>();
-  std::fill(sum, sum + g.stride, T(0.0));
-  for (int i = 0; i < g.rows; i++) {
-    const double s = force[g.first_row + i];
-    if (s == 0) continue;
-    const double* zi = z.at(g.values + i * g.stride);
-    for (int c = 0; c < g.stride; c++) sum[c] = multiply_add(T(zi[c]), T(s), sum[c]);
+  combine(z.at(g.values), g.inner, g.rows, force.at(g.first_row), sum);
+  if (g.rank > 0) {
+    combine(directions.at(g.basis), g.stride, g.rank, sum, sum + g.inner);
+    sum += g.inner;
   }
   const int* to = column.at(g.columns);
   for (int c = 0; c < g.width; c++) dx[to[c]] = multiply_add(T(scale), sum[c], dx[to[c]]);
@@ -289,16 +357,14 @@ void Rows::add_along(const Group& g, View<const T> dx, View<double> rate) const 
   const int* from = column.at(g.columns);
   for (int c = 0; c < g.width; c++) local[c] = dx[from[c]];
   for (int c = g.width; c < g.stride; c++) local[c] = 0.0;
-  for (int i = 0; i < g.rows; i++) {
-    const double* zi = z.at(g.values + i * g.stride);
-    if constexpr (std::is_same_v<T, double>) {
-      rate[g.first_row + i] += dot(zi, local, g.stride);
-    } else {
-      T sum = rate[g.first_row + i];
-      for (int c = 0; c < g.width; c++) sum = multiply_add(T(zi[c]), local[c], sum);
-      rate[g.first_row + i] = sum.value();
+  if (g.rank > 0) {
+    T* const along = local + g.stride;
+    for (int k = 0; k < g.inner; k++) {
+      along[k] = k < g.rank ? dot(directions.at(g.basis + k * g.stride), local, g.stride) : T(0.0);
     }
+    local = along;
   }
+  add_products(z.at(g.values), g.inner, g.rows, local, rate.at(g.first_row));
 }
 
 template void Rows::add_forces(const Group&, View<const double>, double, View<double>) const;
@@ -334,9 +400,11 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
   for (int j = 0; j < n; j++) impulse[j].add_product(h, s.force[island_.velocities[j]]);
   for (int i = 0; i < count; i++) {
     if (force[i] == 0) continue;
-    const double push = h * force[i];
+    const double push = h * force[i], rest = std::fma(h, force[i], -push);
     for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
-      impulse[island_.local[s.jacobian_column[e]]].add_product(s.jacobian_value[e], push);
+      Sum& sum = impulse[island_.local[s.jacobian_column[e]]];
+      sum.add_product(s.jacobian_value[e], push);
+      sum.add_product(s.jacobian_value[e], rest);
     }
   }
   for (int j = 0; j < n; j++) gain[j] = impulse[j].value();

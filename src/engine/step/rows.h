@@ -12,11 +12,13 @@ struct Block {  // one scalar row, or a contact, normal first
   int square;  // where its square matrices begin
 };
 
-// Blocks that act on the same velocities: their rows are dense on these.
+// Blocks that act on the same velocities: their rows are dense on these. Contacts of two bodies have at most six
+// directions among them: where there are many of them, Z = W Q, the rows of Q orthonormal.
 struct Group {
   int first_block, blocks, first_row, rows;
-  int columns, width;  // its part of `column`
-  int values, stride;  // its part of `z`, by rows
+  int columns, width, stride;  // its part of `column`; its rows are padded
+  int values, inner;           // its part of `z`, by rows of so many numbers: of Z, or of W
+  int basis = 0, rank = 0;     // its part of `directions`, the rows of Q; 0: none
 };
 
 // Orders of elimination, kept while the graph of contacts stands.
@@ -46,7 +48,7 @@ class Rows {
   View<Block> block;
   View<Group> group;
   View<int> column;  // of the groups, in the order of elimination
-  View<double> z;
+  View<double> z, directions;
   View<int> source;   // of a row: its number in the step
   View<double> free;  // rates without any force
   const Pattern* pattern = nullptr;
@@ -54,6 +56,9 @@ class Rows {
   View<int> set_of;
 
   void load(const Step& step, const Island& island, Patterns& patterns, Workspace& work);
+
+  // Row i of a group as Z has it, into `width` numbers.
+  void expand(const Group& g, int i, View<double> to) const;
 
   // x = x* + h Z' lambda,  p = e + Z x
   void rates(View<const double> force, View<double> rate) const;
@@ -100,6 +105,7 @@ class Rows {
   void find_groups(Workspace& work);
   void order(Patterns& patterns, Workspace& work);
   void whiten(Workspace& work);
+  void compress(Workspace& work);
   void free_motion(Workspace& work);
   void set_laws();
   void set_scales(const Block& b);
