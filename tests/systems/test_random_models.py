@@ -144,7 +144,7 @@ def test_who_is_thrown_far_does_not_hang():
 
 
 JAMS = [
-    pytest.param(5779, marks=pytest.mark.xfail(reason="12 of 100 jammed steps end at the iteration limit")),
+    5779,
     pytest.param(6535, marks=pytest.mark.slow),
 ]
 

@@ -71,12 +71,14 @@ nb::tuple whitened_rows(const Record& record) {
   for (int k = 0; k < islands.count; k++) {
     const Workspace::Mark mark = work.mark();
     rows.load(step, islands.at(k), patterns, work);
+    const View<double> z = work.take<double>(rows.velocities);
     for (const Group& g : rows.group) {
       for (int i = 0; i < g.rows; i++) {
+        rows.expand(g, i, z);
         for (int c = 0; c < g.width; c++) {
           row.push_back(rows.source[g.first_row + i]);
           column.push_back(islands.velocity_start[k] + rows.column[g.columns + c]);
-          value.push_back(rows.z[g.values + i * g.stride + c]);
+          value.push_back(z[c]);
         }
       }
     }

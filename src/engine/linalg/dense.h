@@ -25,6 +25,18 @@ inline T dot(const T* __restrict a, const T* __restrict b, int n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
+// to := from[index], n numbers and zeros to whole fours. Numbers that were stored one by one could not be loaded by fours at
+// once.
+template <class T>
+inline void gather(const T* from, const int* index, int n, T* to) {
+  int c = 0;
+  for (; c + 4 <= n; c += 4)
+    Four<T>(from[index[c]], from[index[c + 1]], from[index[c + 2]], from[index[c + 3]]).store(to + c);
+  if (c == n) return;
+  const T second = c + 1 < n ? from[index[c + 1]] : T(0.0), third = c + 2 < n ? from[index[c + 2]] : T(0.0);
+  Four<T>(from[index[c]], second, third, T(0.0)).store(to + c);
+}
+
 // Tiles of C stay in registers: `high` rows of `wide` fours, sums over k products.
 template <int high, int wide, class A, class B, class T>
 inline void multiply_tile(const A* x, int a, const B* y, int b, int k, T* C) {
@@ -59,18 +71,28 @@ void multiply_transposed(const A* first, int a, const B* second, int b, int k, T
 template <class A, class B, class T>
 void add_transposed_product(const A* x, int a, const B* y, int b, int k, int n, const int* index, const int* run, T* F,
                             int stride) {
-  for (int i = 0; i < n; i += 4) {
-    const int high = std::min(4, n - i);
-    for (int c = 0; c < n;) {
-      const int end = c + run[c], place = index[c] - c;
-      for (; c < end; c += 4) {
-        Four<T> sum[4] = {T(0.0), T(0.0), T(0.0), T(0.0)};
-        for (int e = 0; e < k; e++) {
-          const Four<T> row = Four<T>::load(y + e * b + c);
-          for (int s = 0; s < 4; s++) sum[s] = multiply_add(Four<T>(T(x[e * a + i + s])), row, sum[s]);
-        }
-        for (int s = 0; s < high; s++) sum[s].add_to(F + index[i + s] * stride + place + c, std::min(4, end - c));
+  const auto tile = [=]<int wide>(int i, int c, int end) {
+    Four<T> sum[4][wide];
+    for (int s = 0; s < 4; s++) {
+      for (int j = 0; j < wide; j++) sum[s][j] = T(0.0);
+    }
+    for (int e = 0; e < k; e++) {
+      Four<T> row[wide];
+      for (int j = 0; j < wide; j++) row[j] = Four<T>::load(y + e * b + c + 4 * j);
+      for (int s = 0; s < 4; s++) {
+        for (int j = 0; j < wide; j++) sum[s][j] = multiply_add(Four<T>(T(x[e * a + i + s])), row[j], sum[s][j]);
       }
+    }
+    for (int s = 0; s < std::min(4, n - i); s++) {
+      T* const to = F + index[i + s] * stride + index[c];
+      for (int j = 0; j < wide; j++) sum[s][j].add_to(to + 4 * j, std::min(4, end - c - 4 * j));
+    }
+  };
+  for (int i = 0; i < n; i += 4) {
+    for (int c = 0; c < n;) {
+      const int end = c + run[c];
+      for (; c + 4 < end; c += 8) tile.template operator()<2>(i, c, end);
+      if (c < end) tile.template operator()<1>(i, c, end);
       c = end;
     }
   }
@@ -79,23 +101,21 @@ void add_transposed_product(const A* x, int a, const B* y, int b, int k, int n, 
 // y_i += a_i . x of k rows of n numbers, n a multiple of four
 template <class T>
 inline void add_products(const double* a, int n, int k, const T* x, double* y) {
-  int i = 0;
-  for (; i + 4 <= k; i += 4, a += 4 * n) {
+  const auto some = [&]<int high>() {
     Four<T> sum[4] = {T(0.0), T(0.0), T(0.0), T(0.0)};
     for (int c = 0; c < n; c += 4) {
       const Four<T> part = Four<T>::load(x + c);
-      for (int s = 0; s < 4; s++) sum[s] = multiply_add(Four<T>::load(a + s * n + c), part, sum[s]);
+      for (int s = 0; s < high; s++) sum[s] = multiply_add(Four<T>::load(a + s * n + c), part, sum[s]);
     }
     const Four<T> all = sums(sum);
-    if constexpr (std::is_same_v<T, double>) all.add_to(y + i, 4);
+    if constexpr (std::is_same_v<T, double>) all.add_to(y, high);
     else
-      for (int s = 0; s < 4; s++) y[i + s] = static_cast<double>(T(y[i + s]) + all.v[s]);
-  }
-  for (; i < k; i++, a += n) {
-    Four<T> sum = T(0.0);
-    for (int c = 0; c < n; c += 4) sum = multiply_add(Four<T>::load(a + c), Four<T>::load(x + c), sum);
-    y[i] = static_cast<double>(T(y[i]) + sum.sum());
-  }
+      for (int s = 0; s < high; s++) y[s] = static_cast<double>(T(y[s]) + all.v[s]);
+  };
+  for (; k >= 4; k -= 4, a += 4 * n, y += 4) some.template operator()<4>();
+  if (k == 3) some.template operator()<3>();
+  if (k == 2) some.template operator()<2>();
+  if (k == 1) some.template operator()<1>();
 }
 
 // x := sum_i y_i a_i of k rows of n numbers, n a multiple of four
@@ -136,9 +156,33 @@ inline void multiply(const double* A, const double* b, double* x) {
   }
 }
 
+// a b - c e, right to the last digit but one
+inline double difference(double a, double b, double c, double e) {
+  const double product = c * e;
+  return multiply_add(a, b, -product) - multiply_add(c, e, -product);
+}
+
+// inverse := inv(a) by cofactors. False where the determinant is too small or too large for them.
+inline bool invert_by_cofactors(const double* a, double* inverse) {
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      const double* next = a + (j + 1) % 3 * 3;
+      const double* last = a + (j + 2) % 3 * 3;
+      inverse[i * 3 + j] = difference(next[(i + 1) % 3], last[(i + 2) % 3], next[(i + 2) % 3], last[(i + 1) % 3]);
+    }
+  }
+  const double determinant = multiply_add(a[0], inverse[0], multiply_add(a[1], inverse[3], a[2] * inverse[6]));
+  const double scale = 1 / determinant;
+  for (int e = 0; e < 9; e++) inverse[e] *= scale;
+  return std::fabs(determinant) > 1e-150 && std::fabs(determinant) < 1e150;
+}
+
 // inverse := inv(a), a is lost. Gauss and Jordan with row pivoting.
 template <int d>
 inline void invert(double* a, double* inverse) {
+  if constexpr (d == 3) {
+    if (invert_by_cofactors(a, inverse)) return;
+  }
   for (int e = 0; e < d * d; e++) inverse[e] = e % (d + 1) == 0;
   for (int i = 0; i < d; i++) {
     int pivot = i;

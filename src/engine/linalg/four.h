@@ -18,6 +18,7 @@ struct Four {
 
   Four() = default;
   Four(T x) : v{x, x, x, x} {}
+  Four(T a, T b, T c, T d) : v{a, b, c, d} {}
   template <class S>
   static Four load(const S* from) {
     Four x;
@@ -43,6 +44,7 @@ struct Four<double> {
   Four() = default;
   Four(__m256d x) : v(x) {}
   Four(double x) : v(_mm256_set1_pd(x)) {}
+  Four(double a, double b, double c, double d) : v(_mm256_setr_pd(a, b, c, d)) {}
   static Four load(const double* from) { return _mm256_loadu_pd(from); }
   void store(double* to) const { _mm256_storeu_pd(to, v); }
   void add_to(double* to, int n) const {

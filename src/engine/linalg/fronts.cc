@@ -251,7 +251,7 @@ void Fronts<T>::begin(const Pattern& pattern) {
   pattern_ = &pattern;
   value_.resize(pattern.values);
   inverse_.resize(pattern.unknowns());
-  rest_.resize(pattern.widest);
+  rest_.resize(padded(pattern.widest));
   std::fill(value_.data(), value_.data() + pattern.values, T(0.0));
   for (int s = 0; s < pattern.fronts(); s++) {
     T* F = front(s);
@@ -375,7 +375,7 @@ void Fronts<T>::solve(View<T> x) {
     const T* F = front(s);
     T* pivot = x.at(p.first[at(s)]);
     const T* inverse = inverse_.data() + p.first[at(s)];
-    for (int a = 0; a < others; a++) rest_[a] = x[rest[a]];
+    gather(x.data(), rest, others, rest_.data());
     for (int i = pivots - 1; i >= 0; i--) {
       const T* row = F + i * stride;
       const T known = dot(row + i + 1, pivot + i + 1, pivots - i - 1) + dot(row + pivots, rest_.data(), others);

@@ -12,8 +12,9 @@ constexpr double usual_spread = 0.1,
 constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
 constexpr double far = 1e10;                                      // a step that no bound stops
 constexpr double short_step = 0.3;
-constexpr int corrections = 3;                            // of a step that stays short of `long_step`
-constexpr double long_step = 0.6, gain = 1.1;             // a correction must lengthen the step so many times
+constexpr double lost_digits = 8;              // of the largest force, in its last digit: what rates may be off by
+constexpr int corrections = 3;                 // of a step that stays short of `long_step`
+constexpr double long_step = 0.6, gain = 1.1;  // a correction must lengthen the step so many times
 constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
 // det x = x_0^2 - |x_t|^2, kept above zero
@@ -25,15 +26,15 @@ double determinant(const double* x) {
   return std::max((x[0] - length) * (x[0] + length), 1e-300);
 }
 
-// The step s at which x + s dx leaves the cone: det(x + s dx) = 0, from c + 2 b s + a s^2
+// The step s at which x + s dx leaves the cone: det(x + s dx) = 0, from c + 2 b s + a s^2, c = det x
 template <int d>
-double step_to_rim(const double* x, const double* dx) {
+double step_to_rim(const double* x, const double* dx, double c) {
   double a = dx[0] * dx[0], b = x[0] * dx[0];
   for (int i = 1; i < d; i++) {
     a -= dx[i] * dx[i];
     b -= x[i] * dx[i];
   }
-  const double c = determinant<d>(x), root = b * b - a * c;
+  const double root = b * b - a * c;
   const double below = root < 0 ? 0 : std::sqrt(root) - b;
   return below > 0 ? std::min(far, c / below) : far;
 }
@@ -50,12 +51,13 @@ double alone(const Row& row, double h, double p) {
 }  // namespace
 
 void Interior::reserve(const Rows& rows, Workspace& work) {
-  for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &target_, &target_above_, &rate_, &miss_, &R_, &slip_, &df_before_,
-                  &dp_before_, &dy_before_, &dz_before_}) {
+  for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &target_, &target_above_, &rate_, &miss_, &R_, &slip_, &point_, &known_,
+                  &df_before_, &dp_before_, &dy_before_, &dz_before_}) {
     *v = work.filled<double>(rows.count, 0.0);
   }
   W_ = work.take<double>(rows.squares);
   V_ = work.take<double>(rows.squares);
+  shape_ = work.take<Shape>(rows.block.size());
   iterations = 0;
 }
 
@@ -68,11 +70,11 @@ bool Interior::advance() {
   rows_->rates(f_, rate_);
   measure();
   const double total = products(0), mean = total / std::max(pairs_, 1);
-  if (iterations == 0) first_total_ = total;
-  if (pairs_ > 0 && !(total >= 1e-22 * first_total_ && total < infinity)) return false;
+  if (pairs_ > 0 && !(mean >= least_mean_ && mean < infinity)) return false;
   damped_ = share_;
   iterations++;
-  if (!linearise()) return false;
+  stuck = !linearise();
+  if (stuck) return false;
   double step = predict_and_correct(total, mean);
   if (!convex_) share_ = step >= short_step ? std::min(1.0, 0.51 + 0.5 * share_) : 0.5 * share_;
   // Recentring costs a solve, not a factorization: first to the mean product, then to ten times that.
@@ -80,21 +82,23 @@ bool Interior::advance() {
     if (step >= 0 && step < short_step) step = direction(growth * mean, false);
   }
   short_steps_ = step < 0.1 ? short_steps_ + 1 : 0;
-  if (short_steps_ >= 20 || !(step > 1e-12)) return false;
-  move(std::min(1.0, (0.8 + 0.199 * std::min(1.0, step)) * step));
+  stuck = short_steps_ >= 20 || !(step > 1e-12);
+  if (stuck) return false;
+  move(std::min(1.0, (0.8 + 0.199 * std::min(1.0, step)) * step), mean);
   return true;
 }
 
 // Zero forces moved inside so that every pair has the same product, h lambda y = (0.1 E)^2; the dual is what the free
 // motion leaves, or 0.1 E sqrt(a) where that is less.
-void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const double> forces) {
+void Interior::start(const Rows& rows, Linear& linear, bool convex, double size, double wider) {
+  stuck = false;
   rows_ = &rows;
   linear_ = &linear;
   convex_ = convex;
   share_ = convex ? 0 : 1;
   short_steps_ = 0;
   const double h = rows.h;
-  double size = std::sqrt(rows.energy);
+  size = std::max(size, std::sqrt(rows.energy));
   for (const Block& b : rows.block) {
     const Row& row = rows.row[b.first];
     double square = 0;  // of the slip, which lifts a contact of the convex program
@@ -103,12 +107,11 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
       square += convex ? slip * slip : 0;
     }
     const double found = h * std::sqrt(row.self) * std::fabs(alone(row, h, rows.free[b.first] - std::sqrt(square)));
-    if (!row.fixed() && found < (rows.energy > 0 ? far * std::sqrt(rows.energy) : infinity))
-      size = std::max(size, found);
+    if (!row.fixed()) size = std::max(size, found);
   }
-  for (int i = 0; i < rows.count; i++) size = std::max(size, h * std::sqrt(rows.row[i].self) * std::fabs(forces[i]));
-  const double spread = linear.precise ? wide_spread : usual_spread;
+  const double spread = wider * (linear.precise ? wide_spread : usual_spread);
   const double product = spread * spread * size * size / h;
+  least_mean_ = 1e-24 * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
   pairs_ = 0;
   for (const Block& b : rows.block) {
@@ -143,6 +146,9 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, View<const d
 // What the dual equations miss: u - y + z of a scalar row; slip - y_t and u + |slip| - y_n of a contact.
 void Interior::measure() {
   const Rows& rows = *rows_;
+  double largest = 0;
+  for (int i = 0; i < rows.count; i++) largest = std::max(largest, rows.row[i].weight * std::fabs(f_[i]));
+  rounding_ = lost_digits * std::numeric_limits<double>::epsilon() * largest;
   for (const Block& b : rows.block) {
     const int i = b.first;
     const Row& row = rows.row[i];
@@ -219,16 +225,28 @@ bool Interior::linearise() {
         x[j] = f_[i0 + j] * row[j].inverse_mu;
         dots += x[j] * dual[j];
       }
-      const double root_x = std::sqrt(determinant<d>(x)), root_y = std::sqrt(determinant<d>(dual));
-      const double twice = 2 * std::sqrt(0.5 * (1 + dots / (root_x * root_y))), eta = std::sqrt(root_x / root_y);
-      for (int j = 0; j < d; j++) w[j] = (x[j] / root_x + (j ? -1 : 1) * dual[j] / root_y) / twice;
+      const double det_x = determinant<d>(x), det_y = determinant<d>(dual);
+      const double root_x = std::sqrt(det_x), root_y = std::sqrt(det_y), eta = std::sqrt(root_x / root_y);
+      const double twice = 2 * std::sqrt(0.5 * (1 + dots / (root_x * root_y)));
+      const double of_x = 1 / (root_x * twice), of_y = 1 / (root_y * twice), inverse_eta = 1 / eta;
+      for (int j = 0; j < d; j++) w[j] = of_x * x[j] + (j ? -of_y : of_y) * dual[j];
+      const double bend = 1 / (1 + w[0]);
       for (int i = 0; i < d; i++) {
         for (int j = 0; j <= i; j++) {
-          const double entry = j ? w[i] * w[j] / (1 + w[0]) + (i == j) : w[i];
+          const double entry = j ? w[i] * w[j] * bend + (i == j) : w[i];
           W[i * d + j] = W[j * d + i] = eta * entry;
-          V[i * d + j] = V[j * d + i] = (i && !j ? -entry : entry) / eta;
+          V[i * d + j] = V[j * d + i] = (i && !j ? -entry : entry) * inverse_eta;
         }
       }
+      double* s = point_.at(i0);
+      for (int i = 0; i < d; i++) {
+        s[i] = known_[i0 + i] = 0;
+        for (int j = 0; j < d; j++) {
+          s[i] += W[i * d + j] * dual[j];
+          known_[i0 + i] += W[i * d + j] * (dual[j] + miss_[i0 + j]);
+        }
+      }
+      shape(b) = {det_x, det_y, 1 / determinant<d>(s), 1 / s[0]};
       for (int i = 0; i < d; i++) {
         for (int j = 0; j < d; j++) {
           const int e = i * d + j;
@@ -299,16 +317,16 @@ double Interior::solve() {
 
 // u = V dx, dx = (dlambda_n, dlambda_t / mu);  v = W dy
 template <int d>
-void Interior::scaled(const Block& b, View<const double> force, View<const double> dual, double* u, double* v) const {
+void Interior::scaled(const Block& b, double* u, double* v) const {
   const double* W = W_.at(b.square);
   const double* V = V_.at(b.square);
   double x[d];
-  for (int j = 0; j < d; j++) x[j] = force[b.first + j] * rows_->row[b.first + j].inverse_mu;
+  for (int j = 0; j < d; j++) x[j] = linear_->dforce[b.first + j] * rows_->row[b.first + j].inverse_mu;
   for (int i = 0; i < d; i++) {
     u[i] = v[i] = 0;
     for (int j = 0; j < d; j++) {
       u[i] += V[i * d + j] * x[j];
-      v[i] += W[i * d + j] * dual[b.first + j];
+      v[i] += W[i * d + j] * dy_[b.first + j];
     }
   }
 }
@@ -327,7 +345,7 @@ void Interior::aim(const Block& b, double kappa, bool second_order) {
   }
   with_size(b.size, [&]<int d>() {
     double u[d], v[d];
-    scaled<d>(b, linear_->dforce, dy_, u, v);
+    scaled<d>(b, u, v);
     for (int i = 0; i < d; i++) target_[i0] -= u[i] * v[i];
     for (int i = 1; i < d; i++) target_[i0 + i] -= u[0] * v[i] + v[0] * u[i];
   });
@@ -348,11 +366,10 @@ void Interior::recentre(const Block& b, double kappa, double step) {
   }
   with_size(b.size, [&]<int d>() {
     double x[d], y[d], u[d], v[d], turned[d];
-    scaled<d>(b, f_, y_, x, y);
-    scaled<d>(b, linear_->dforce, dy_, u, v);
+    scaled<d>(b, u, v);
     for (int i = 0; i < d; i++) {
-      x[i] += step * u[i];
-      y[i] += step * v[i];
+      x[i] = point_[i0 + i] + step * u[i];
+      y[i] = point_[i0 + i] + step * v[i];
     }
     double head = x[0] * y[0], square = 0;
     for (int i = 1; i < d; i++) {
@@ -367,7 +384,7 @@ void Interior::recentre(const Block& b, double kappa, double step) {
 }
 
 // k of a scalar row: target / (lambda - lower) - y - (target_above / (upper - lambda) - z) - miss
-// k of a cone: inv(s) o (target - s o s) - W miss,  s = W y = V x
+// k of a cone: inv(s) o (target - s o s) - W miss = inv(s) o target - W (y + miss),  s = W y = V x
 void Interior::set_right(const Block& b) {
   const int i0 = b.first;
   const Row& row = rows_->row[i0];
@@ -382,23 +399,13 @@ void Interior::set_right(const Block& b) {
     linear_->set_right(b, k);
   } else {
     with_size(b.size, [&]<int d>() {
-      const double* W = W_.at(b.square);
-      double s[d], t[d];
-      for (int i = 0; i < d; i++) {
-        s[i] = 0;
-        for (int j = 0; j < d; j++) {
-          s[i] += W[i * d + j] * y_[i0 + j];
-          k[i] -= W[i * d + j] * miss_[i0 + j];
-        }
-      }
-      t[0] = target_[i0];
-      for (int i = 0; i < d; i++) t[0] -= s[i] * s[i];
-      for (int i = 1; i < d; i++) t[i] = target_[i0 + i] - 2 * s[0] * s[i];
-      double dots = s[0] * t[0];
-      for (int i = 1; i < d; i++) dots -= s[i] * t[i];
-      const double head = dots / determinant<d>(s);
-      k[0] += head;
-      for (int i = 1; i < d; i++) k[i] += (t[i] - s[i] * head) / s[0];
+      const double* s = point_.at(i0);
+      const double* target = target_.at(i0);
+      double dots = s[0] * target[0];
+      for (int i = 1; i < d; i++) dots -= s[i] * target[i];
+      const double head = dots * shape(b).inverse_det;
+      k[0] = head - known_[i0];
+      for (int i = 1; i < d; i++) k[i] = (target[i] - s[i] * head) * shape(b).inverse_head - known_[i0 + i];
       linear_->set_right(b, k);
     });
   }
@@ -424,7 +431,8 @@ double Interior::dual_step(const Block& b) {
         x[j] = f_[i0 + j] * row[j].inverse_mu;
         dx[j] = df[j] * row[j].inverse_mu;
       }
-      return std::min(step_to_rim<d>(x, dx), step_to_rim<d>(y_.at(i0), dy_.at(i0)));
+      const double to_rim = step_to_rim<d>(x, dx, shape(b).det_x);
+      return is_lost(b) ? to_rim : std::min(to_rim, step_to_rim<d>(y_.at(i0), dy_.at(i0), shape(b).det_y));
     });
   }
   // du = dy - dz; of two bounds the one with the larger dual takes the rounding
@@ -440,14 +448,24 @@ double Interior::dual_step(const Block& b) {
   return longest;
 }
 
-void Interior::move(double step) {
+// y := kappa inv(x), which x o y = kappa e asks for
+template <int d>
+void Interior::follow(const Block& b, double kappa) {
+  double x[d];
+  for (int j = 0; j < d; j++) x[j] = f_[b.first + j] * rows_->row[b.first + j].inverse_mu;
+  const double scale = kappa / determinant<d>(x);
+  for (int j = 0; j < d; j++) y_[b.first + j] = (j ? -scale : scale) * x[j];
+}
+
+void Interior::move(double step, double mean) {
   for (int i = 0; i < rows_->count; i++) {
     f_[i] += step * linear_->dforce[i];
     y_[i] += step * dy_[i];
     z_[i] += step * dz_[i];
   }
   for (const Block& b : rows_->block) {  // rounding may carry a dual out of its cone
-    if (b.size == 1) continue;
+    if (b.size == 1 || rows_->row[b.first].fixed()) continue;
+    if (is_lost(b)) with_size(b.size, [&]<int d>() { follow<d>(b, mean); });
     double square = 0;
     for (int j = b.first + 1; j < b.first + b.size; j++) square += y_[j] * y_[j];
     y_[b.first] = std::max(y_[b.first], std::sqrt(square) * (1 + 1e-15) + 1e-300);

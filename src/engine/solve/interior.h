@@ -15,8 +15,8 @@ class Interior {
  public:
   void reserve(const Rows& rows, Workspace& work);
 
-  // Begins far inside the cones. forces: only their size counts, for the scale.
-  void start(const Rows& rows, Linear& linear, bool convex, View<const double> forces);
+  // Begins far inside the cones, `wider` times as far as usual. size: of the forces in the energy norm, at least.
+  void start(const Rows& rows, Linear& linear, bool convex, double size, double wider);
 
   // One step along the path: a factorization and some solves. False: there is no way on.
   bool advance();
@@ -25,6 +25,7 @@ class Interior {
   void project(View<double> force) const;
 
   int iterations = 0;
+  bool stuck = false;  // whether only short steps were left
 
  private:
   const Rows* rows_ = nullptr;
@@ -34,9 +35,15 @@ class Interior {
   View<double> target_, target_above_;   // scaled products that the step aims at, less their second order
   View<double> rate_, miss_, R_, slip_;  // what the dual equations miss, compliances, direction of the slip
   View<double> W_, V_;                   // Nesterov-Todd scaling of the cones and its inverse; W of a scalar row: C
+  View<double> point_, known_;           // of the cones: s = W y = V x, and W (y + miss)
+  struct Shape {
+    double det_x, det_y, inverse_det, inverse_head;  // of s
+  };
+  View<Shape> shape_;
   View<double> df_before_, dp_before_, dy_before_, dz_before_;
   double share_ = 1, damped_ = 1;  // of the shift's derivative: next, and in the present factors
-  double first_total_ = 0;
+  double least_mean_ = 0;          // a product below which the path ends
+  double rounding_ = 0;            // what the rounding of the forces leaves of rates, in the energy norm
   int pairs_ = 0, short_steps_ = 0;
 
   void measure();
@@ -47,12 +54,17 @@ class Interior {
   double direction(double kappa, bool second_order);
   double solve();
   template <int d>
-  void scaled(const Block& b, View<const double> force, View<const double> dual, double* u, double* v) const;
+  void scaled(const Block& b, double* u, double* v) const;
+  Shape& shape(const Block& b) const { return shape_[&b - rows_->block.begin()]; }
   void aim(const Block& b, double kappa, bool second_order);
   void recentre(const Block& b, double kappa, double step);
   void set_right(const Block& b);
   double dual_step(const Block& b);
-  void move(double step);
+  void move(double step, double mean);
+  // Duals of a contact that jams are smaller than the rounding of its rates: they stop no step, and follow the forces.
+  bool is_lost(const Block& b) const { return y_[b.first] < rounding_ * std::sqrt(rows_->row[b.first].self); }
+  template <int d>
+  void follow(const Block& b, double kappa);
 };
 
 }  // namespace pliant

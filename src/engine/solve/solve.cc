@@ -10,14 +10,15 @@
 namespace pliant {
 namespace {
 
-constexpr int usual = 8;                      // Newton steps of tier 1
-constexpr int last_digits = 10;               // Newton steps from the best forces of a path that did not end
-constexpr int soonest = 4;                    // iterations of the path before which nobody looks at the residual
-constexpr int few = 3;                        // Newton steps from forces on the path
-constexpr double near = 1e-4, nearer = 0.03;  // residuals on the path at which Newton is tried, and tried again
-constexpr double rounding = 1e-11;            // a residual that needs no more digits
-constexpr double stiff = 1e8;                 // h a S of a law that takes so many digits from the others
-constexpr double largest = 1e150;             // numbers beyond have no finite squares
+constexpr int usual = 8;                       // Newton steps of tier 1
+constexpr int last_digits = 10;                // Newton steps from the best forces of a path that did not end
+constexpr int soonest = 4;                     // iterations of the path before which nobody looks at the residual
+constexpr int few = 3;                         // Newton steps from forces on the path
+constexpr double near = 1e-4, nearer = 0.03;   // residuals on the path at which Newton is tried, and tried again
+constexpr double farther = 1e4, widest = 1e8;  // how far out a path that got stuck begins anew
+constexpr double rounding = 1e-11;             // a residual that needs no more digits
+constexpr double stiff = 1e8;                  // h a S of a law that takes so many digits from the others
+constexpr double largest = 1e150;              // numbers beyond have no finite squares
 
 bool is_sane(View<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::fabs(x) < largest; });
@@ -41,6 +42,7 @@ struct Solver::Parts {
   void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
+  void follow(const Options& options, double lift, View<double> best, double& least);
   void be_precise() {
     linear.be_precise(work);
     rows.precise = true;
@@ -55,47 +57,59 @@ Solver& Solver::operator=(Solver&&) noexcept = default;
 std::span<const IslandReport> Solver::islands() const { return parts_->reports; }
 std::span<const std::int64_t> Solver::row_island() const { return parts_->row_island; }
 
-// Tier 2. Newton takes the last digits, on the way wherever the residual has fallen far enough, or from the best forces
-// of a path that did not end.
+// Tier 2. A path that gets stuck began too near: its forces had too far to go. Newton takes the last digits from the best
+// forces of one that did not end.
 void Solver::Parts::search(const Options& options, bool convex, IslandReport& report) {
   const Workspace::Mark mark = work.mark();
-  Plan plan{.steps = few, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance};
-  View<double> forces = work.take<double>(rows.count), best = work.take<double>(rows.count);
-  View<double> rate = work.take<double>(rows.count);
+  double size = 0;
+  if (newton.residual < 1) {
+    for (int i = 0; i < rows.count; i++) size = std::max(size, rows.row[i].weight * std::fabs(newton.force[i]));
+  }
+  View<double> best = work.filled<double>(rows.count, 0.0);
+  double least = infinity;
   path.reserve(rows, work);
-  if (newton.residual < 1) std::copy(newton.force.begin(), newton.force.end(), forces.begin());
-  else std::fill(forces.begin(), forces.end(), 0.0);
-  path.start(rows, linear, convex, forces);
-  double least = infinity, next_try = near;
-  do {
-    if (path.iterations > 0 && path.iterations < soonest) continue;
-    path.project(forces);
-    rows.rates(forces, rate);
-    map.measure(rows, forces, rate, plan.lift);
-    const double residual = map.moving;
-    if (residual < least || path.iterations == 0) {
-      least = residual;
-      std::copy(forces.begin(), forces.end(), best.begin());
-    }
-    if (residual < next_try) {
-      plan.from = residual;
-      newton.forget_factors(rows);
-      newton.start_at(rows, forces);
-      newton.run(rows, linear, map, plan);
-      if (newton.residual < options.tolerance) least = newton.residual;
-      next_try = nearer * residual;
-    }
-  } while (!(least < options.tolerance) && path.iterations < options.max_iterations && path.advance());
+  for (double wider = 1; wider <= widest; wider *= farther) {
+    path.start(rows, linear, convex, size, wider);
+    follow(options, convex ? 1.0 : 0.0, best, least);
+    if (least < options.tolerance || !path.stuck || path.iterations >= options.max_iterations) break;
+  }
   report.iterations += path.iterations;
   if (!(newton.residual < options.tolerance)) {
     newton.forget_factors(rows);
     newton.start_at(rows, best);
     newton.residual = least;
     if (!(least < options.tolerance)) {
-      newton.run(rows, linear, map, {.steps = last_digits, .lift = plan.lift, .tolerance = options.tolerance});
+      newton.run(rows, linear, map, {.steps = last_digits, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance});
       if (!(newton.residual < least)) newton.start_at(rows, best);
     }
   }
+  work.release(mark);
+}
+
+// Along the path to its end, or to forces from which Newton gets there. best: the forces of the least residual.
+void Solver::Parts::follow(const Options& options, double lift, View<double> best, double& least) {
+  const Workspace::Mark mark = work.mark();
+  const int begin = path.iterations;
+  View<double> forces = work.take<double>(rows.count), rate = work.take<double>(rows.count);
+  double next_try = near;
+  do {
+    if (path.iterations > begin && path.iterations < begin + soonest) continue;
+    path.project(forces);
+    rows.rates(forces, rate);
+    map.measure(rows, forces, rate, lift);
+    const double residual = map.moving;
+    if (residual < least) {
+      least = residual;
+      std::copy(forces.begin(), forces.end(), best.begin());
+    }
+    if (residual < next_try) {
+      newton.forget_factors(rows);
+      newton.start_at(rows, forces);
+      newton.run(rows, linear, map, {.steps = few, .lift = lift, .tolerance = options.tolerance, .from = residual});
+      if (newton.residual < options.tolerance) least = newton.residual;
+      next_try = nearer * residual;
+    }
+  } while (!(least < options.tolerance) && path.iterations < options.max_iterations && path.advance());
   work.release(mark);
 }
 

@@ -354,9 +354,7 @@ void Rows::add_forces(const Group& g, View<const double> force, double scale, Vi
 template <class T>
 void Rows::add_along(const Group& g, View<const T> dx, View<double> rate) const {
   T* local = scratch<T>();
-  const int* from = column.at(g.columns);
-  for (int c = 0; c < g.width; c++) local[c] = dx[from[c]];
-  for (int c = g.width; c < g.stride; c++) local[c] = 0.0;
+  gather(dx.data(), column.at(g.columns), g.width, local);
   if (g.rank > 0) {
     T* const along = local + g.stride;
     for (int k = 0; k < g.inner; k++) {
