@@ -53,6 +53,13 @@ struct Twofold {
   friend bool operator==(const Twofold& a, double b) { return a.high == b && a.low == 0; }
 };
 
+inline Twofold sqrt(const Twofold& a) {
+  const double root = std::sqrt(a.high);
+  if (!(root > 0)) return root;
+  const Twofold rest = a - Twofold(root) * Twofold(root);
+  return Twofold::normal(root, rest.high / (2 * root));
+}
+
 inline double magnitude(double a) { return std::fabs(a); }
 inline double magnitude(const Twofold& a) { return std::fabs(a.high); }
 

@@ -6,6 +6,22 @@
 #include "linalg/twofold.h"
 
 namespace pliant {
+namespace {
+
+// p_n - lift |w| with all digits of the rates: slip may be far faster than what moves.
+Twofold lifted(const Rows& rows, const Block& b, View<const double> force, View<const double> rate, double lift,
+               View<const double> low) {
+  Twofold square;
+  for (int i = b.first + 1; i < b.first + b.size; i++) {
+    const Row& t = rows.row[i];
+    Twofold slip = Twofold::normal(rate[i], low[i]) + Twofold(t.compliance) * Twofold(force[i]) + Twofold(t.bias);
+    slip *= t.mu;
+    square += slip * slip;
+  }
+  return Twofold::normal(rate[b.first], low[b.first]) - Twofold(lift) * sqrt(square);
+}
+
+}  // namespace
 
 void NaturalMap::reserve(const Rows& rows, Workspace& work) {
   line = work.take<Line>(rows.count);
@@ -34,7 +50,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     const Block& b = rows.block[number];
     const Row& row = rows.row[b.first];
     const double f = force[b.first];
-    double p = rate[b.first];
+    Twofold p(rate[b.first], low.empty() ? 0 : low[b.first]);
     if (b.size > 1) {
       double fast = 0, far = 0;
       const double scale = 1 / (h * row.reach);
@@ -50,13 +66,14 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       }
       speed[number] = std::sqrt(fast);
       length[number] = std::sqrt(far);
-      p -= lift * speed[number];
+      if (lift != 0 && low.empty()) p = rate[b.first] - lift * speed[number];
+      else if (lift != 0) p = lifted(rows, b, force, rate, lift, low);
     }
     double target = row.constant;
     if (!row.fixed()) {
-      line[b.first] = linearise(row, h, f, p);
-      if (!low.empty() && !row.power && row.slope < infinity) line[b.first].off += row.slope * low[b.first];
-      y[b.first] = correction(row, h, line[b.first], p);
+      line[b.first] = linearise(row, h, f, p.high);
+      if (!row.power && row.slope < infinity) line[b.first].off += row.slope * p.low;
+      y[b.first] = correction(row, h, line[b.first], p.high);
       target = f - y[b.first];
     }
     count(row, f, clip(target, row.lower, row.upper), row.constant);
