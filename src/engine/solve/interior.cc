@@ -12,6 +12,7 @@ constexpr double usual_spread = 0.1,
 constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
 constexpr double far = 1e10;                                      // a step that no bound stops
 constexpr double short_step = 0.3;
+constexpr int patience = 40;                   // iterations in a row after which products must have halved
 constexpr double lost_digits = 8;              // of the largest force, in its last digit: what rates may be off by
 constexpr int corrections = 3;                 // of a step that stays short of `long_step`
 constexpr double long_step = 0.6, gain = 1.1;  // a correction must lengthen the step so many times
@@ -71,6 +72,12 @@ bool Interior::advance() {
   measure();
   const double total = products(0), mean = total / std::max(pairs_, 1);
   if (pairs_ > 0 && !(mean >= least_mean_ && mean < infinity)) return false;
+  if (mean < 0.5 * lowest_) {
+    lowest_ = mean;
+    idle_ = 0;
+  } else if (++idle_ >= patience) {
+    return false;
+  }
   damped_ = share_;
   iterations++;
   stuck = !linearise();
@@ -96,7 +103,8 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, double size,
   linear_ = &linear;
   convex_ = convex;
   share_ = convex ? 0 : 1;
-  short_steps_ = 0;
+  short_steps_ = idle_ = 0;
+  lowest_ = infinity;
   const double h = rows.h;
   size = std::max(size, std::sqrt(rows.energy));
   for (const Block& b : rows.block) {

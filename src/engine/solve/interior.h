@@ -44,7 +44,8 @@ class Interior {
   double share_ = 1, damped_ = 1;  // of the shift's derivative: next, and in the present factors
   double least_mean_ = 0;          // a product below which the path ends
   double rounding_ = 0;            // what the rounding of the forces leaves of rates, in the energy norm
-  int pairs_ = 0, short_steps_ = 0;
+  double lowest_ = infinity;       // of the mean products so far
+  int pairs_ = 0, short_steps_ = 0, idle_ = 0;
 
   void measure();
   double products(double step) const;

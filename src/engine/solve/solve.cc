@@ -43,6 +43,7 @@ struct Solver::Parts {
                IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
   void follow(const Options& options, double lift, View<double> best, double& least);
+  void fall_back(const Options& options, IslandReport& report, View<double> gain);
   void be_precise() {
     linear.be_precise(work);
     rows.precise = true;
@@ -79,7 +80,8 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
     newton.start_at(rows, best);
     newton.residual = least;
     if (!(least < options.tolerance)) {
-      newton.run(rows, linear, map, {.steps = last_digits, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance});
+      newton.run(rows, linear, map,
+                 {.steps = last_digits, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance, .early = true});
       if (!(newton.residual < least)) newton.start_at(rows, best);
     }
   }
@@ -127,6 +129,36 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
+// The convex program, which always has an answer. Where little slides it is Coulomb's, or Newton finds that from there.
+void Solver::Parts::fall_back(const Options& options, IslandReport& report, View<double> gain) {
+  View<double> before = work.take<double>(rows.count), convex = work.take<double>(rows.count);
+  std::copy(newton.force.begin(), newton.force.end(), before.begin());
+  search(options, true, report);
+  newton.polish(rows, linear, map, 1, options.max_iterations, gain);
+  const bool answered = newton.residual < options.tolerance;
+  if (!answered) {
+    newton.start_at(rows, before);
+    rows.exact_rates(newton.force, newton.rate, newton.low, gain);
+  }
+  report.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
+  if (answered && !(report.residual < options.tolerance)) {
+    std::copy(newton.force.begin(), newton.force.end(), convex.begin());
+    newton.forget_factors(rows);
+    newton.start_at(rows, convex);
+    newton.run(rows, linear, map, {.steps = last_digits, .tolerance = options.tolerance});
+    if (newton.residual < options.tolerance) newton.polish(rows, linear, map, 0, options.max_iterations, gain);
+    if (newton.residual < options.tolerance) {
+      report.residual = newton.residual;
+    } else {
+      newton.start_at(rows, convex);
+      rows.exact_rates(newton.force, newton.rate, newton.low, gain);
+      map.measure(rows, newton.force, newton.rate, 0, newton.low);
+    }
+  }
+  if (report.residual < options.tolerance) report.status = Status::solved;
+  else if (answered) report.status = Status::solved_by_fallback;
+}
+
 IslandReport Solver::Parts::solve_island(const Step& step, View<const double> guess, View<const double> start,
                                          const Options& options, View<double> gain) {
   IslandReport report;
@@ -146,20 +178,8 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
-  if (report.status != Status::solved && !options.convex &&
-      options.max_iterations > usual) {  // the convex program, which always has an answer
-    View<double> best = work.take<double>(rows.count);
-    std::copy(newton.force.begin(), newton.force.end(), best.begin());
-    search(options, true, report);
-    newton.polish(rows, linear, map, 1, options.max_iterations, gain);
-    if (newton.residual < options.tolerance) {
-      report.status = Status::solved_by_fallback;
-    } else {
-      newton.start_at(rows, best);
-      rows.exact_rates(newton.force, newton.rate, newton.low, gain);
-    }
-    report.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
-  }
+  if (report.status != Status::solved && !options.convex && options.max_iterations > usual)
+    fall_back(options, report, gain);
   report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0, newton.low) : report.residual;
   report.iterations += newton.iterations;
   report.factorizations = linear.factorizations;
