@@ -146,8 +146,8 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
     piece_[number] = piece;
   }
   bent_ = bent;
-  const bool same = factored_ && std::equal(piece_.begin(), piece_.end(), previous_.begin());
-  fresh = !same || (fresh && bent) || refined_;
+  settled = std::equal(piece_.begin(), piece_.end(), previous_.begin());
+  fresh = !(factored_ && settled) || (fresh && bent) || refined_;
   refined_ = false;
   for (int number = 0; number < rows.block.size(); number++) {
     const Block& b = rows.block[number];

@@ -35,6 +35,7 @@ class Newton {
   void forget_factors(const Rows& rows);
 
   int iterations = 0;
+  bool settled = false;  // whether the last step stayed on the pieces of the one before
 
  private:
   View<double> missing_, best_;

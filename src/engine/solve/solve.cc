@@ -169,8 +169,9 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   const bool may_cancel = rows.stiffest > stiff && rows.sane;  // double precision may not have the digits
   if (may_cancel && rows.linear) be_precise();
   attempt(step, guess, start, options, report, gain);
-  if (may_cancel && !rows.precise && !(newton.residual < std::max(rounding, map.floor)) &&
-      options.max_iterations > usual) {
+  const bool short_of_digits = !(newton.residual < std::max(rounding, map.floor)) &&
+                               (newton.settled || !(newton.residual < options.tolerance));
+  if (may_cancel && !rows.precise && short_of_digits && options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
