@@ -14,7 +14,7 @@ from tests.support.verdict import Verdict, judge
 SEEDS = [("small", seed) for seed in range(300)] + [("large", seed) for seed in range(20)]
 # Overdetermined jams whose rows contradict each other at up to 1e15 N/m: the two tiers end short of rounding, or the
 # convex program answers in place of Coulomb's law.
-HARD = {("small", 218), ("large", 7), ("large", 8)}
+HARD = {("large", 7), ("large", 8)}
 HARD_CONVEX = {("large", 10)}
 # Slips far faster than what moves: the convex program compares their speeds with normal rates, and rounding shows.
 FAST_SLIPS = {("large", 1)}

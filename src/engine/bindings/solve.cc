@@ -24,17 +24,76 @@ std::span<const double> start_of(nb::handle data, std::size_t size, const char* 
   return finite ? values : std::span<const double>{};
 }
 
+// A number of the tiers by its name: one of the two.
+struct Named {
+  const char* name;
+  int Tuning::* count;
+  double Tuning::* number;
+};
+
+constexpr Named tuned[] = {
+    {"share_alone", nullptr, &Tuning::share_alone},
+    {"keeps_direction", nullptr, &Tuning::keeps_direction},
+    {"steps", &Tuning::steps, nullptr},
+    {"hopeless", nullptr, &Tuning::hopeless},
+    {"slow", nullptr, &Tuning::slow},
+    {"proximal", nullptr, &Tuning::proximal},
+    {"finer", nullptr, &Tuning::finer},
+    {"chord", nullptr, &Tuning::chord},
+    {"path", &Tuning::path, nullptr},
+    {"spread", nullptr, &Tuning::spread},
+    {"widest", nullptr, &Tuning::widest},
+    {"short_step", nullptr, &Tuning::short_step},
+    {"damping", nullptr, &Tuning::damping},
+    {"second_order", &Tuning::second_order, nullptr},
+    {"corrections", &Tuning::corrections, nullptr},
+    {"fraction", nullptr, &Tuning::fraction},
+    {"patience", &Tuning::patience, nullptr},
+    {"lost_digits", nullptr, &Tuning::lost_digits},
+    {"near", nullptr, &Tuning::near},
+    {"last_digits", &Tuning::last_digits, nullptr},
+    {"from_convex", &Tuning::from_convex, nullptr},
+    {"stiff", nullptr, &Tuning::stiff},
+    {"cancellation", nullptr, &Tuning::cancellation},
+    {"polish", &Tuning::polish, nullptr},
+};
+
+nb::dict tuning_defaults() {
+  const Tuning tuning;
+  nb::dict made;
+  for (const Named& one : tuned) {
+    if (one.count) made[one.name] = tuning.*one.count;
+    else made[one.name] = tuning.*one.number;
+  }
+  return made;
+}
+
+Tuning tuning_of(nb::handle given) {
+  Tuning tuning;
+  if (given.is_none()) return tuning;
+  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+    const std::string name = nb::str(key).c_str();
+    const Named* one = std::find_if(std::begin(tuned), std::end(tuned), [&](const Named& n) { return name == n.name; });
+    if (one == std::end(tuned)) throw nb::value_error(("tuning has no number " + name).c_str());
+    const bool fits =
+        one->count ? nb::try_cast(value, tuning.*(one->count)) : nb::try_cast(value, tuning.*(one->number));
+    if (!fits) throw nb::value_error((name + " must be a " + (one->count ? "whole number" : "number")).c_str());
+  }
+  return tuning;
+}
+
 // (velocity, force, impulse, state, (status, residual, law_residual, momentum_residual, iterations, factorizations),
 //  (row_island, residual, law_residual, iterations, factorizations, status) of the islands)
 nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool convex, double tolerance,
-                int max_iterations) {
+                int max_iterations, nb::handle tuning) {
   thread_local Solver solver;  // memory and orders of elimination, which change no answer
   const Step step = record.view();
   const auto nv = static_cast<std::size_t>(step.velocities()), m = static_cast<std::size_t>(step.rows());
   const auto near = start_of(guess, nv, "guess"), forces = start_of(start, m, "start");
   NewReals velocity = new_reals(nv), force = new_reals(m), impulse = new_reals(nv);
   NewIntegers state = new_integers(m);
-  const Options options{.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations};
+  const Options options{
+      .convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = tuning_of(tuning)};
   Report report;
   {
     const nb::gil_scoped_release unlocked;
@@ -75,9 +134,11 @@ nb::tuple certify_answer(const Record& record, nb::handle force, nb::handle velo
 }  // namespace
 
 void bind_solve(nb::module_& module) {
-  module.def("solve", &solve, nb::arg("record"), nb::arg("guess").none(), nb::arg("start").none(), nb::arg("convex"),
-             nb::arg("tolerance"), nb::arg("max_iterations"),
-             "Solves the step of a record; guess: velocities, start: forces, or None.");
+  module.def(
+      "solve", &solve, nb::arg("record"), nb::arg("guess").none(), nb::arg("start").none(), nb::arg("convex"),
+      nb::arg("tolerance"), nb::arg("max_iterations"), nb::arg("tuning") = nb::none(),
+      "Solves the step of a record; guess: velocities, start: forces, or None; tuning: numbers of the tiers by name.");
+  module.def("tuning", &tuning_defaults, "The numbers of the tiers, by name (solve/tuning.h).");
   module.def("certify", &certify_answer, nb::arg("record"), nb::arg("force"), nb::arg("velocity"),
              nb::arg("convex") = false, "The residuals of Coulomb's law, or of the associated cone, and of momentum.");
 }

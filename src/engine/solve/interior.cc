@@ -7,15 +7,10 @@
 namespace pliant {
 namespace {
 
-constexpr double usual_spread = 0.1,
-                 wide_spread = 10;  // distance from the bounds at the start, in units of the energy norm
+constexpr double wider_if_precise = 100;                          // the start, where the factors are twofold
 constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
 constexpr double far = 1e10;                                      // a step that no bound stops
-constexpr double short_step = 0.3;
-constexpr int patience = 40;                   // iterations in a row after which products must have halved
-constexpr double lost_digits = 8;              // of the largest force, in its last digit: what rates may be off by
-constexpr int corrections = 3;                 // of a step that stays short of `long_step`
-constexpr double long_step = 0.6, gain = 1.1;  // a correction must lengthen the step so many times
+constexpr double long_step = 0.6, gain = 1.1;             // a correction must lengthen a shorter step so many times
 constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
 // det x = x_0^2 - |x_t|^2, kept above zero
@@ -51,7 +46,8 @@ double alone(const Row& row, double h, double p) {
 
 }  // namespace
 
-void Interior::reserve(const Rows& rows, Workspace& work) {
+void Interior::reserve(const Rows& rows, const Tuning& tuning, Workspace& work) {
+  tuning_ = tuning;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &target_, &target_above_, &rate_, &miss_, &R_, &slip_, &point_, &known_,
                   &df_before_, &dp_before_, &dy_before_, &dz_before_}) {
     *v = work.filled<double>(rows.count, 0.0);
@@ -75,23 +71,19 @@ bool Interior::advance() {
   if (mean < 0.5 * lowest_) {
     lowest_ = mean;
     idle_ = 0;
-  } else if (++idle_ >= patience) {
+  } else if (++idle_ >= tuning_.patience) {
     return false;
   }
   damped_ = share_;
   iterations++;
   stuck = !linearise();
   if (stuck) return false;
-  double step = predict_and_correct(total, mean);
-  if (!convex_) share_ = step >= short_step ? std::min(1.0, 0.51 + 0.5 * share_) : 0.5 * share_;
-  // Recentring costs a solve, not a factorization: first to the mean product, then to ten times that.
-  for (double growth : {1.0, 10.0}) {
-    if (step >= 0 && step < short_step) step = direction(growth * mean, false);
-  }
+  const double step = predict_and_correct(total, mean);
+  if (!convex_) share_ = step >= tuning_.short_step ? std::min(1.0, 0.51 + 0.5 * share_) : tuning_.damping * share_;
   short_steps_ = step < 0.1 ? short_steps_ + 1 : 0;
   stuck = short_steps_ >= 20 || !(step > 1e-12);
   if (stuck) return false;
-  move(std::min(1.0, (0.8 + 0.199 * std::min(1.0, step)) * step), mean);
+  move(std::min(1.0, (tuning_.fraction + (0.999 - tuning_.fraction) * std::min(1.0, step)) * step), mean);
   return true;
 }
 
@@ -117,7 +109,7 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, double size,
     const double found = h * std::sqrt(row.self) * std::fabs(alone(row, h, rows.free[b.first] - std::sqrt(square)));
     if (!row.fixed()) size = std::max(size, found);
   }
-  const double spread = wider * (linear.precise ? wide_spread : usual_spread);
+  const double spread = wider * tuning_.spread * (linear.precise ? wider_if_precise : 1);
   const double product = spread * spread * size * size / h;
   least_mean_ = 1e-24 * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
@@ -156,7 +148,7 @@ void Interior::measure() {
   const Rows& rows = *rows_;
   double largest = 0;
   for (int i = 0; i < rows.count; i++) largest = std::max(largest, rows.row[i].weight * std::fabs(f_[i]));
-  rounding_ = lost_digits * std::numeric_limits<double>::epsilon() * largest;
+  rounding_ = tuning_.lost_digits * std::numeric_limits<double>::epsilon() * largest;
   for (const Block& b : rows.block) {
     const int i = b.first;
     const Row& row = rows.row[i];
@@ -275,8 +267,8 @@ double Interior::predict_and_correct(double total, double mean) {
   const double affine = std::min(1.0, direction(0, false));
   const double ratio = total > 0 ? std::max(products(affine) / total, 0.0) : 0;
   const double kappa = clip(ratio * ratio * ratio, 1e-4, 1) * mean;
-  double step = direction(kappa, true);
-  for (int again = 0; again < corrections && step < long_step; again++) {
+  double step = direction(kappa, tuning_.second_order);
+  for (int again = 0; again < tuning_.corrections && step < long_step; again++) {
     const double longer = correct(kappa, step);
     if (longer > gain * step) {
       step = longer;

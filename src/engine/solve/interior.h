@@ -8,12 +8,13 @@
 // path leads to the answer of the convex program.
 #pragma once
 #include "solve/linear.h"
+#include "solve/tuning.h"
 
 namespace pliant {
 
 class Interior {
  public:
-  void reserve(const Rows& rows, Workspace& work);
+  void reserve(const Rows& rows, const Tuning& tuning, Workspace& work);
 
   // Begins far inside the cones, `wider` times as far as usual. size: of the forces in the energy norm, at least.
   void start(const Rows& rows, Linear& linear, bool convex, double size, double wider);
@@ -30,6 +31,7 @@ class Interior {
  private:
   const Rows* rows_ = nullptr;
   Linear* linear_ = nullptr;
+  Tuning tuning_;
   bool convex_ = false;
   View<double> f_, y_, z_, dy_, dz_;     // forces, duals (of upper bounds: z), steps of the duals
   View<double> target_, target_above_;   // scaled products that the step aims at, less their second order

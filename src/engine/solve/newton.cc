@@ -7,19 +7,17 @@
 namespace pliant {
 namespace {
 
-// The proximal term, relative to the rows' own scales: at first, what takes it down where it holds convergence up, and
-// the least that the factors bear.
-constexpr double epsilon = 1e-6, finer = 1e-3, least_epsilon = 1e-12, precise_epsilon = 1e-24;
-constexpr double rounding = 1e-12;   // a residual below which iterations end at once
-constexpr double chord = 1e-4;       // a residual below which old factors will do while the pieces stay
-constexpr double contraction = 0.1;  // what a step on old factors must gain
+constexpr double least_epsilon = 1e-12, precise_epsilon = 1e-24;  // the least proximal terms that the factors bear
+constexpr double rounding = 1e-12;                                // a residual below which iterations end at once
+constexpr double contraction = 0.1;                               // what a step on old factors must gain
 
 // The piece of the natural map that a block is on.
 enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8 };
 
 }  // namespace
 
-void Newton::reserve(const Rows& rows, Workspace& work) {
+void Newton::reserve(const Rows& rows, const Tuning& tuning, Workspace& work) {
+  tuning_ = tuning;
   force = work.filled<double>(rows.count, 0.0);
   rate = work.take<double>(rows.count);
   low = work.filled<double>(rows.count, 0.0);
@@ -33,7 +31,7 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
 
 void Newton::forget_factors(const Rows& rows) {
   factored_ = refined_ = false;
-  epsilon_ = rows.linear || rows.precise ? least_epsilon : epsilon;
+  epsilon_ = rows.linear || rows.precise ? least_epsilon : tuning_.proximal;
 }
 
 void Newton::start(const Rows& rows, View<const double> before, View<const double> guess, Workspace& work) {
@@ -58,7 +56,7 @@ void Newton::start(const Rows& rows, View<const double> before, View<const doubl
     const double speed = -(rows.free[b.first] + std::max(row.gap, 0.0) / h);
     if (row.lower == 0 && row.self > 0 && speed > 0 && p < 0.5 * speed && !(row.gap > 0 && p > 0)) {
       const double alone = speed / (h * row.self);
-      f = f > 0 ? std::min(f, 2 * alone) : 0.2 * alone;
+      f = f > 0 ? std::min(f, 2 * alone) : tuning_.share_alone * alone;
     }
     f = force[b.first] = clip(row.fixed() ? row.constant : f, row.lower, row.upper);
     for (int i = b.first + 1; i < b.first + b.size; i++) force[i] = 0;
@@ -72,7 +70,7 @@ void Newton::start(const Rows& rows, View<const double> before, View<const doubl
       then += v * v;
       both += u * v;
     }
-    if (!(std::min(now, then) > slowest * slowest && both > 0.2 * then)) continue;
+    if (!(std::min(now, then) > slowest * slowest && both > tuning_.keeps_direction * then)) continue;
     const double radius = row.fixed() ? f : std::max(f, f - correction(row, h, linearise(row, h, f, p), p));
     for (int i = b.first + 1; i < b.first + b.size; i++) {
       const Row& t = rows.row[i];
@@ -96,7 +94,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
   std::copy(force.begin(), force.end(), best_.begin());
   map.measure(rows, force, rate, plan.lift);
   for (int iteration = 0, step = 0; iteration < plan.steps && step < 4 * plan.steps; step++) {
-    const bool fresh = set_pieces(rows, linear, map, plan.lift, stale || !(last < chord));
+    const bool fresh = set_pieces(rows, linear, map, plan.lift, stale || !(last < tuning_.chord));
     if (fresh) {
       if (!linear.factor()) break;
       factored_ = true;
@@ -105,7 +103,6 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     }
     linear.solve(missing_);
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
-    onto_rims(rows);
     rows.rates(force, rate);
     std::fill(missing_.begin(), missing_.end(), 0.0);
     const double found = map.measure(rows, force, rate, plan.lift);
@@ -116,9 +113,10 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (found < rounding || (found < plan.tolerance && found > 0.3 * last)) break;  // at rounding error
     if (plan.from < infinity && !(found < contraction * plan.from)) break;
     stale = !(found < contraction * last);
-    if (!fresh && found > 0.3 * last && found < chord && found > map.floor && !rows.linear) refine(linear.precise);
+    if (!fresh && found > 0.3 * last && found < tuning_.chord && found > map.floor && !rows.linear)
+      refine(linear.precise);
     last = found;
-    if (plan.early && ((iteration == 3 && best >= 0.1) || (iteration == 7 && best >= 0.01))) break;
+    if (plan.early && ((iteration == 3 && best >= tuning_.hopeless) || (iteration == 7 && best >= tuning_.slow))) break;
   }
   residual = best;
   start_at(rows, best_);
@@ -236,24 +234,15 @@ void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map
   linear.set_right(b, k);
 }
 
-// A step along the tangent of the rim ends outside it; friction of contacts that slip goes back onto it.
-void Newton::onto_rims(const Rows& rows) {
-  for (int number = 0; number < rows.block.size(); number++) {
-    if ((piece_[number] & (slips | active)) != (slips | active)) continue;
-    const Block& b = rows.block[number];
-    const double length = rows.friction_length(b, force), radius = std::max(0.0, force[b.first]);
-    for (int i = b.first + 1; length > radius && i < b.first + b.size; i++) force[i] *= radius / length;
-  }
-}
-
 void Newton::refine(bool precise) {
   const double least = precise ? precise_epsilon : least_epsilon;
   refined_ = epsilon_ > least;
-  if (refined_) epsilon_ = std::max(finer * epsilon_, least);
+  if (refined_) epsilon_ = std::max(tuning_.finer * epsilon_, least);
 }
 
 void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain) {
-  constexpr int steps = 8, patience = 2;  // steps in a row that may be for the worse, while the pieces settle
+  constexpr int patience = 2;  // steps in a row that may be for the worse, while the pieces settle
+  const int steps = tuning_.polish;
   double best = infinity, last = infinity;
   int worse = 0;
   bool moved = false;  // since the last measure

@@ -2,6 +2,7 @@
 #pragma once
 #include "solve/linear.h"
 #include "solve/natural.h"
+#include "solve/tuning.h"
 
 namespace pliant {
 
@@ -17,7 +18,7 @@ class Newton {
   View<double> force, rate, low;  // low: of exact rates
   double residual = 0;
 
-  void reserve(const Rows& rows, Workspace& work);
+  void reserve(const Rows& rows, const Tuning& tuning, Workspace& work);
 
   // Forces and rates at the guess (global velocities). They need not fit the momentum: `missing` is what the rates lack to
   // it, and the first step makes it up. So the pieces of the map are those of the guess, however bad its forces.
@@ -43,12 +44,12 @@ class Newton {
   bool factored_ = false, refined_ = false;
   bool bent_ = false;  // whether factors of the same pieces may differ
   double epsilon_ = 0;
+  Tuning tuning_;
 
   void refine(bool precise);
   bool set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh);
   void set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh);
   void set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh);
-  void onto_rims(const Rows& rows);
 };
 
 }  // namespace pliant

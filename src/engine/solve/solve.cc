@@ -10,15 +10,13 @@
 namespace pliant {
 namespace {
 
-constexpr int usual = 8;                       // Newton steps of tier 1
-constexpr int last_digits = 10;                // Newton steps from the best forces of a path that did not end
-constexpr int soonest = 4;                     // iterations of the path before which nobody looks at the residual
-constexpr int few = 3;                         // Newton steps from forces on the path
-constexpr double near = 1e-4, nearer = 0.03;   // residuals on the path at which Newton is tried, and tried again
-constexpr double farther = 1e4, widest = 1e8;  // how far out a path that got stuck begins anew
-constexpr double rounding = 1e-11;             // a residual that needs no more digits
-constexpr double stiff = 1e8;                  // h a S of a law that takes so many digits from the others
-constexpr double largest = 1e150;              // numbers beyond have no finite squares
+constexpr int usual = 8;            // iterations, above which tier 2 follows
+constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
+constexpr int few = 3;              // Newton steps from forces on the path
+constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
+constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
+constexpr double rounding = 1e-11;  // a residual that needs no more digits
+constexpr double largest = 1e150;   // numbers beyond have no finite squares
 
 bool is_sane(View<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::fabs(x) < largest; });
@@ -68,8 +66,8 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   }
   View<double> best = work.filled<double>(rows.count, 0.0);
   double least = infinity;
-  path.reserve(rows, work);
-  for (double wider = 1; wider <= widest; wider *= farther) {
+  path.reserve(rows, options.tuning, work);
+  for (double wider = 1; wider <= options.tuning.widest; wider *= farther) {
     path.start(rows, linear, convex, size, wider);
     follow(options, convex ? 1.0 : 0.0, best, least);
     if (least < options.tolerance || !path.stuck || path.iterations >= options.max_iterations) break;
@@ -81,7 +79,10 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
     newton.residual = least;
     if (!(least < options.tolerance)) {
       newton.run(rows, linear, map,
-                 {.steps = last_digits, .lift = convex ? 1.0 : 0.0, .tolerance = options.tolerance, .early = true});
+                 {.steps = options.tuning.last_digits,
+                  .lift = convex ? 1.0 : 0.0,
+                  .tolerance = options.tolerance,
+                  .early = true});
       if (!(newton.residual < least)) newton.start_at(rows, best);
     }
   }
@@ -93,7 +94,7 @@ void Solver::Parts::follow(const Options& options, double lift, View<double> bes
   const Workspace::Mark mark = work.mark();
   const int begin = path.iterations;
   View<double> forces = work.take<double>(rows.count), rate = work.take<double>(rows.count);
-  double next_try = near;
+  double next_try = options.tuning.near;
   do {
     if (path.iterations > begin && path.iterations < begin + soonest) continue;
     path.project(forces);
@@ -122,10 +123,13 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   newton.forget_factors(rows);
   if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
   else newton.start_at(rows, start);
-  newton.run(
-      rows, linear, map,
-      {.steps = std::min(usual, options.max_iterations), .lift = lift, .tolerance = options.tolerance, .early = true});
-  if (!(newton.residual < options.tolerance) && options.max_iterations > usual) search(options, options.convex, report);
+  newton.run(rows, linear, map,
+             {.steps = std::min(options.tuning.steps, options.max_iterations),
+              .lift = lift,
+              .tolerance = options.tolerance,
+              .early = true});
+  if (!(newton.residual < options.tolerance) && options.max_iterations > usual && options.tuning.path)
+    search(options, options.convex, report);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
@@ -145,7 +149,7 @@ void Solver::Parts::fall_back(const Options& options, IslandReport& report, View
     std::copy(newton.force.begin(), newton.force.end(), convex.begin());
     newton.forget_factors(rows);
     newton.start_at(rows, convex);
-    newton.run(rows, linear, map, {.steps = last_digits, .tolerance = options.tolerance});
+    newton.run(rows, linear, map, {.steps = options.tuning.from_convex, .tolerance = options.tolerance});
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, 0, options.max_iterations, gain);
     if (newton.residual < options.tolerance) {
       report.residual = newton.residual;
@@ -165,12 +169,14 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   const double lift = options.convex ? 1 : 0;
   linear.reserve(rows, work);
   map.reserve(rows, work);
-  newton.reserve(rows, work);
-  const bool may_cancel = rows.stiffest > stiff && rows.sane;  // double precision may not have the digits
+  newton.reserve(rows, options.tuning, work);
+  rows.cancellation = options.tuning.cancellation;
+  const bool may_cancel =
+      rows.stiffest > options.tuning.stiff && rows.sane;  // double precision may not have the digits
   if (may_cancel && rows.linear) be_precise();
   attempt(step, guess, start, options, report, gain);
-  const bool short_of_digits = !(newton.residual < std::max(rounding, map.floor)) &&
-                               (newton.settled || !(newton.residual < options.tolerance));
+  const bool short_of_digits =
+      !(newton.residual < std::max(rounding, map.floor)) && (newton.settled || !(newton.residual < options.tolerance));
   if (may_cancel && !rows.precise && short_of_digits && options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <vector>
+#include "solve/tuning.h"
 #include "step/step.h"
 
 namespace pliant {
@@ -15,6 +16,7 @@ struct Options {
   bool convex = false;       // the associated cone in place of Coulomb's law
   double tolerance = 1e-8;   // of the residual, in the energy norm
   int max_iterations = 100;  // of each tier
+  Tuning tuning;
 };
 
 struct IslandReport {

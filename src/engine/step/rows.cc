@@ -8,10 +8,9 @@
 namespace pliant {
 namespace {
 
-constexpr int body = 6;              // directions of a motion between two bodies
-constexpr double outside = 1e-13;    // what a row has outside the directions at hand makes one more
-constexpr double wide = 1e3;         // pivots of M so far apart let rounding through
-constexpr double cancellation = 10;  // forces so many times larger than what moves are summed in twofold precision
+constexpr int body = 6;                              // directions of a motion between two bodies
+constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
+constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

@@ -40,10 +40,11 @@ class Rows {
  public:
   int velocities = 0, count = 0, squares = 0;
   double h = 0;
-  double energy = 0;     // |x0|^2 + |x*|^2
-  bool sane = true;      // whether M is positive definite, and no number too large to be squared
-  bool linear = false;   // whether no law has a bound or a bend
-  bool precise = false;  // rates are summed in twofold precision
+  double energy = 0;         // |x0|^2 + |x*|^2
+  bool sane = true;          // whether M is positive definite, and no number too large to be squared
+  bool linear = false;       // whether no law has a bound or a bend
+  bool precise = false;      // rates are summed in twofold precision
+  double cancellation = 10;  // so are forces that many times larger than what moves
   View<Row> row;
   View<Block> block;
   View<Group> group;
