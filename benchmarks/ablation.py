@@ -2,10 +2,10 @@
 
     python -m benchmarks.ablation [--write]     # --write: into results/ablation.json and docs/solver.md; three minutes
 
-Two corpora of recorded steps, robots and piles, and random steps with rows of up to 1e15 N/m that contradict each other.
-Of each: the share solved to 1e-8; of the random steps also the share at rounding. Factorizations at 50, 90 and 99 %, and
-the mean time of a solve, of the processor, the least of two; all variants take turns on each step. `engine/solve/tuning.h`
-has the numbers.
+Two corpora of recorded steps, robots and piles, and random steps with rows of up to 1e15 N/m that contradict each
+other. Of each: the share solved to 1e-8; of the random steps also the share at rounding. Factorizations at 50, 90 and
+99 %, and the mean time of a solve, of the processor, the least of two; all variants take turns on each step.
+`engine/solve/tuning.h` has the numbers.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def table(found: dict[str, list[dict[str, float]]]) -> str:
     """A row per variant; times as multiples of those with everything."""
     robots, piles, random = found["robots"], found["piles"], found["random"]
     lines = [
-        "| left out | robots: solved | p50, p90, p99 | time | piles: solved | p50, p90, p99 | time | random: solved | at rounding |",
+        "| left out | robots: solved | p50, p90, p99 | time | piles: solved | p50, p90, p99 | time | "
+        "random: solved | at rounding |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for variant, r, p, x in zip(VARIANTS, robots, piles, random, strict=True):

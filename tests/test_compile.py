@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant._compile import is_lean, kernel
+from pliant.systems._compile import is_lean, kernel
 
 SOURCE = Path(pliant.__file__).parents[1]
 
@@ -18,7 +18,7 @@ TOY = {
     "__init__.py": "",
     "constants.py": "FACTOR = 2.0\n",
     "callee.py": """
-from pliant._compile import kernel
+from pliant.systems._compile import kernel
 from .constants import FACTOR
 
 @kernel(inline=True)
@@ -30,7 +30,7 @@ def triple(x: float) -> float:
     return scaled(x) + 1.0
 """,
     "caller.py": """
-from pliant._compile import kernel
+from pliant.systems._compile import kernel
 from toy.callee import (
     triple,
 )
@@ -47,7 +47,7 @@ def total(x):
 REPORT = """
 import numpy as np
 from toy.caller import total
-from pliant import _compile
+from pliant.systems import _compile
 value = total(np.ones(4))
 print(value, _compile.cache_misses(), len(_compile.kernels()))
 """
@@ -163,7 +163,7 @@ def test_homeless_user_leaves_no_tilde_folder(toy):
     code = """
 import os.path, pathlib
 os.path.expanduser = lambda path: path  # what it does for a user without a home
-from pliant import _compile
+from pliant.systems import _compile
 print(_compile.cache_folder())
 """
     done = run(toy, code, PLIANT_CACHE_DIR="UNSET", HOME="UNSET", TMPDIR=str(toy))
@@ -182,7 +182,7 @@ def test_processes_share_a_cold_cache(toy):
 
 
 def test_old_folders_are_pruned(toy):
-    from pliant._cache import _KEEP, open_folder
+    from pliant.systems._cache import _KEEP, open_folder
 
     for i in range(_KEEP + 4):
         (toy / f"toy.caller-{i:02d}").mkdir()
@@ -212,7 +212,7 @@ def test_ctypes_pointers_are_refused():
 
 def test_a_pointer_bound_after_the_decorator_is_refused_at_the_call(toy):
     (toy / "toy" / "late.py").write_text(
-        "import ctypes\nfrom pliant._compile import kernel\n"
+        "import ctypes\nfrom pliant.systems._compile import kernel\n"
         "@kernel\ndef f(x):\n    return g(x)\n"
         "g = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(abs)\n"
     )
@@ -228,7 +228,7 @@ except TypeError as error:
 
 def test_kernels_divide_like_numpy(toy):
     (toy / "toy" / "division.py").write_text(
-        "from pliant._compile import kernel\n@kernel\ndef divide(a, b):\n    return a / b\n"
+        "from pliant.systems._compile import kernel\n@kernel\ndef divide(a, b):\n    return a / b\n"
     )
     assert run(toy, "from toy.division import divide; print(divide(1.0, 0.0))").stdout.strip() == "inf"
 
@@ -276,7 +276,7 @@ def test_who_only_borrows_arrays_counts_no_references(function, expected, tmp_pa
     if not hasattr(function, "py_func"):
         pytest.skip("nothing is compiled")
     assert is_lean(function.py_func) is expected
-    monkeypatch.setattr("pliant._compile.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("pliant.systems._compile.cache_folder", lambda: tmp_path)
     made = kernel(function.py_func)  # compiled here: Numba does not show code that comes from the disk
     x = np.arange(1.0, 4.0)
     for _ in range(100):

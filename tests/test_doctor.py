@@ -14,10 +14,10 @@ import numba
 import pytest
 
 from pliant import _engine, doctor
-from pliant._cache import cache_folder
 from pliant.checkup import Check, guarded
 from pliant.cli import main
 from pliant.systems import mujoco_doctor, mujoco_door, mujoco_layout
+from pliant.systems._cache import cache_folder
 
 BUILT = _engine.build_info()
 NAMES = ["python", "pliant", "engine", *doctor.REQUIRED, *doctor.OPTIONAL, "threads", *doctor.AT_WORK]

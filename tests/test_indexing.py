@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import _compile  # tells Numba
-from pliant.systems import mujoco_arrays
+from pliant.systems import (
+    _compile,  # tells Numba
+    mujoco_arrays,
+)
 
 SOURCES = sorted(Path(pliant.__file__).parent.rglob("*.py"))
 X = np.arange(5.0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import _intrinsics as plain
-from pliant._compile import kernel
-from pliant._intrinsics import (
+from pliant.inputs import Array, Ints
+from pliant.systems import _intrinsics as plain
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import (
     address,
     cubes,
     floats,
@@ -18,7 +19,6 @@ from pliant._intrinsics import (
     octets,
     room,
 )
-from pliant.inputs import Array, Ints
 
 
 @kernel

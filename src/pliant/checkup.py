@@ -33,7 +33,7 @@ def guarded(name: str, look: Callable[[], Check], remedy: str) -> Check:
 
 def timed(act: Callable[[], T]) -> tuple[T, str]:
     """What it gives the first time, and how long it took then and after."""
-    from pliant._compile import cache_misses
+    from pliant.systems._compile import cache_misses
 
     compiled, laps = cache_misses(), [perf_counter()]
     found = act()

@@ -148,7 +148,7 @@ def _say(name: str, claims: Sequence[dict[str, Any]]) -> None:
 
 
 def _compile() -> int:
-    from pliant._compile import cache_folder, cache_misses
+    from pliant.systems._compile import cache_folder, cache_misses
     from pliant.systems.mujoco_warm import warm_up
 
     begin = time.perf_counter()

@@ -115,7 +115,7 @@ def compiled_code() -> Check:
 
 def cache() -> Check:
     """Where compiled code is kept, and how much of it is of the sources that run now."""
-    from pliant._compile import cache_folder, kernel_folders
+    from pliant.systems._compile import cache_folder, kernel_folders
 
     importlib.import_module("pliant.systems.mujoco_calls")  # the kernels of steps
     folder = cache_folder()

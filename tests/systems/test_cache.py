@@ -11,7 +11,7 @@ import pytest
 
 SCRIPT = """
 import pliant
-from pliant._compile import cache_misses, kernels
+from pliant.systems._compile import cache_misses, kernels
 from tests.support.models import ZOO, shaken
 
 for name in ZOO:

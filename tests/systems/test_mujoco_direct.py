@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant._compile import is_lean
 from pliant.systems import (
     mujoco_answer,
     mujoco_direct,
@@ -23,6 +22,7 @@ from pliant.systems import (
     mujoco_site,
     mujoco_step,
 )
+from pliant.systems._compile import is_lean
 from tests.support.models import ZOO, body, build, hinge, slider, start
 from tests.systems.test_mujoco_fields import LAYOUTS, names
 

@@ -2,6 +2,7 @@
 #include "bindings/build_info.h"
 #include "bindings/c_entry.h"
 #include "bindings/derivative.h"
+#include "bindings/foundation.h"
 #include "bindings/record.h"
 #include "bindings/solve.h"
 
@@ -13,4 +14,5 @@ NB_MODULE(_engine, module) {
   pliant::bind_solve(module);
   pliant::bind_derivative(module);
   pliant::bind_c_entry(module);
+  pliant::bind_foundation(module);
 }

@@ -101,10 +101,10 @@ class _Limited(Motion):
         self.end = time.perf_counter() + limit
         self.interrupted = False
 
-    def into(self, t: float, y: Array, rate: Array) -> None:
+    def __call__(self, t: float, y: Array) -> Array:
         if self.calls % LOOK == 0:
             self.look()
-        super().into(t, y, rate)
+        return self.rate(t, y)
 
     def late(self) -> bool:
         return self.interrupted or time.perf_counter() > self.end
@@ -112,11 +112,6 @@ class _Limited(Motion):
     def look(self) -> None:
         if self.late():
             raise _OutOfTimeError
-
-    def unlimited(self, t: float, y: Array) -> Array:
-        rate = np.empty(len(y))
-        super().into(t, y, rate)
-        return rate
 
 
 def _lsoda(motion: _Limited, tolerance: Tolerance) -> Array:
@@ -131,7 +126,7 @@ def _vode(motion: _Limited, tolerance: Tolerance) -> Array:
     from scipy.integrate import ode
 
     rtol, atol = tolerance
-    solver = ode(motion.unlimited).set_integrator("vode", method="bdf", rtol=rtol, atol=atol, nsteps=MANY)
+    solver = ode(motion.rate).set_integrator("vode", method="bdf", rtol=rtol, atol=atol, nsteps=MANY)
     solver.set_initial_value(start(), 0.0)
     for end in np.linspace(0.0, DURATION, CHUNKS + 1)[1:]:  # an exception would not stop it; it steps on over the ends
         motion.look()
@@ -145,7 +140,7 @@ def _dop853(motion: _Limited, tolerance: Tolerance) -> Array:
 
     rtol, atol = tolerance
     unit = np.asarray(atol / rtol) * np.ones(len(start()))
-    solver = ode(lambda t, y: motion.unlimited(t, y * unit) / unit)
+    solver = ode(lambda t, y: motion.rate(t, y * unit) / unit)
     solver.set_integrator("dop853", rtol=rtol, atol=rtol, nsteps=MANY)
     solver.set_solout(lambda t, y: -1 if motion.late() else 0)  # an exception would not stop it
     state = np.asarray(solver.set_initial_value(start() / unit, 0.0).integrate(DURATION)) * unit
@@ -170,7 +165,7 @@ def _cvode(motion: _Limited, tolerance: Tolerance) -> Array:
     CVODE = importlib.import_module("sksundae.cvode").CVODE
 
     def rate(t: float, y: Any, into: Any) -> None:
-        motion.into(t, y.copy(), into)  # what it hands over is read-only: another type to the compiler
+        into[:] = motion(t, y)
 
     rtol, atol = tolerance
     found = CVODE(rate, rtol=rtol, atol=atol, max_num_steps=MANY).solve([0.0, DURATION], start())

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import floats, folded, ints, longs
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import floats, folded, ints, longs
 from pliant.systems.mujoco_ahead import goes_further, spots_at, touching
 from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_chase import bent_pairs, chase

@@ -1,7 +1,7 @@
 """Compiled: what a slice on the left would do, without asking of each whether the two overlap."""
 
-from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
 
 
 @kernel

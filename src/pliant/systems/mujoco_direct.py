@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import ints, longs, octets
 from pliant.inputs import Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
 from pliant.systems import mujoco_stats as stats
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import ints, longs, octets
 from pliant.systems.mujoco_ahead import look_ahead, open_at
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED, TURNED, lap, solve_at
 from pliant.systems.mujoco_arrays import copy

@@ -14,10 +14,10 @@ from numba.core import types
 from numba.extending import overload
 
 from pliant import _engine
-from pliant._compile import kernel
-from pliant._intrinsics import address, floats, longs
 from pliant.flat import Flat
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import address, floats, longs
 from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_flat import WORD, Efc, Extra, Mass, Touch, flat_at, flat_room, jacobian_room
 

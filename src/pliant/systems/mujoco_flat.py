@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import floats, folded, longs
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array, Ints
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import floats, folded, longs
 from pliant.systems.mujoco_kinds import (
     DAMPING,
     DISSIPATION,

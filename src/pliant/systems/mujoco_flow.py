@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import floats
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import floats
 from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_native import (
     com_pos,

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.formulation import Formulation
 from pliant.inputs import Array
 from pliant.solution import Status
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_flat import Efc, Touch, row_gap, row_rates
 from pliant.systems.mujoco_reach import BENT, SPUN, Reach

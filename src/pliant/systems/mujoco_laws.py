@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.materials_file import parse_materials
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import (

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import floats, ints, longs
 from pliant.inputs import Ints
 from pliant.systems import mujoco_layout as layout
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import floats, ints, longs
 from pliant.systems.mujoco_ahead import touching
 from pliant.systems.mujoco_kinds import LIMIT_JOINT
 from pliant.systems.mujoco_site import indices, numbers, wholes

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import address, room
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import address, room
 from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS
 

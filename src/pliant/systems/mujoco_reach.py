@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_surfaces import PLANE, SPHERE

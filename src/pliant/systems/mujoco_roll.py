@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import address, folded, ints, long_room, longs, octets
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import address, folded, ints, long_room, longs, octets
 from pliant.systems.mujoco_answer import OTHERWISE, OUTRUN, SOLVED
 from pliant.systems.mujoco_direct import is_known, step_at
 from pliant.systems.mujoco_door import mujoco

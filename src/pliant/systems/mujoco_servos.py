@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import floats, folded, longs
 from pliant.flat import BILATERAL, CLIPPED
 from pliant.inputs import Array, Ints
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import floats, folded, longs
 from pliant.systems.mujoco_arrays import clear
 from pliant.systems.mujoco_flat import (
     EXTRA_COLUMNS,

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import address, cubes, floats, folded, ints, longs
 from pliant.inputs import Array, Ints
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import address, cubes, floats, folded, ints, longs
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_engine import TALLY as TALLY_WORDS
 from pliant.systems.mujoco_engine import engine_room

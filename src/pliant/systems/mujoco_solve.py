@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._intrinsics import address
 from pliant.errors import PliantError
 from pliant.flat import INTEGER_FIELDS, ROW_FIELDS, Flat
 from pliant.formulation import Coulomb, Formulation
@@ -15,6 +14,7 @@ from pliant.inputs import Array
 from pliant.problem import StepProblem
 from pliant.solution import STATUSES, Status
 from pliant.solve import solve
+from pliant.systems._intrinsics import address
 from pliant.systems.mujoco_engine import FAILED, TALLY, Options, engine_room, solve_record
 from pliant.systems.mujoco_flat import Efc, Extra, Mass, Touch, make_flat
 

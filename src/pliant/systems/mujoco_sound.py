@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.errors import InputError, SolveError
 from pliant.inputs import Ints
 from pliant.systems import mujoco_site as site
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_site import numbers
 
 LARGEST: Final = 1e10  # mjMAXVAL, beyond which MuJoCo starts afresh

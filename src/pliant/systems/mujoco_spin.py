@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_door import mujoco
 
 TURN = 0.05  # radians of a short step

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from pliant._compile import kernel
 from pliant.hertz import elliptic_integrals, flattening, hertz_stiffness, punch_stiffness
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_kinds import DAMPING, DISSIPATION, EXPONENT, STIFFNESS
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = range(7)  # mjtGeom

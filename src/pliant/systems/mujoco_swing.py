@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.inputs import Array, Ints
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_aside import Aside
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_flat import Mass

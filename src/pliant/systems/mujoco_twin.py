@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pliant._compile import kernel
-from pliant._intrinsics import longs
 from pliant.errors import PliantError
 from pliant.inputs import Ints
+from pliant.systems._compile import kernel
+from pliant.systems._intrinsics import longs
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_layout import struct
 

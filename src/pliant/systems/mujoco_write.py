@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pliant._compile import kernel
 from pliant.inputs import Array
+from pliant.systems._compile import kernel
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_flat import Efc
 from pliant.systems.mujoco_kinds import ELLIPTIC, FRICTIONLESS, LIMIT_JOINT, LIMIT_TENDON, PYRAMIDAL

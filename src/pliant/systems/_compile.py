@@ -22,8 +22,8 @@ from typing import Any, TypeVar, cast, overload
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 
-from pliant._cache import cache_folder, module_folder, open_folder
-from pliant._indexing import count_from_the_start
+from pliant.systems._cache import cache_folder, module_folder, open_folder
+from pliant.systems._indexing import count_from_the_start
 
 __all__ = ["cache_folder", "cache_misses", "kernel", "kernel_folders", "kernels"]
 

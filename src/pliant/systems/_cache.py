@@ -158,7 +158,7 @@ def _read(file: Path) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
 @functools.cache
 def _imported(file: Path, base: Path) -> tuple[tuple[Path, Path], ...]:
     """Files of the same package, and of pliant, that `file` imports from, each with its base folder."""
-    pliant, found = Path(__file__).parents[1], []
+    pliant, found = Path(__file__).parents[2], []
     package = file.relative_to(base).parts[0].removesuffix(".py")
     for module, names in _read(file)[1]:
         depth = len(module) - len(module.lstrip("."))
