@@ -59,7 +59,6 @@ VARIANTS = (
     Variant("short steps taken with care", {"fraction": 0.99}),
     Variant("patience: the whole 100 iterations", {"patience": 1000}),
     Variant("another start of a path that got stuck", {"widest": 1.0}),
-    Variant("duals below rounding follow their forces", {"lost_digits": 0.0}),
     Variant("Newton on the way", {"near": 0.0}),
     Variant("Newton from the end of a path that failed", {"last_digits": 0}),
     Variant("Newton from the convex program's answer", {"from_convex": 0}),

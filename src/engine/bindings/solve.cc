@@ -49,7 +49,6 @@ constexpr Named tuned[] = {
     {"corrections", &Tuning::corrections, nullptr},
     {"fraction", nullptr, &Tuning::fraction},
     {"patience", &Tuning::patience, nullptr},
-    {"lost_digits", nullptr, &Tuning::lost_digits},
     {"near", nullptr, &Tuning::near},
     {"last_digits", &Tuning::last_digits, nullptr},
     {"from_convex", &Tuning::from_convex, nullptr},

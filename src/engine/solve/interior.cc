@@ -83,7 +83,7 @@ bool Interior::advance() {
   short_steps_ = step < 0.1 ? short_steps_ + 1 : 0;
   stuck = short_steps_ >= 20 || !(step > 1e-12);
   if (stuck) return false;
-  move(std::min(1.0, (tuning_.fraction + (0.999 - tuning_.fraction) * std::min(1.0, step)) * step), mean);
+  move(std::min(1.0, (tuning_.fraction + (0.999 - tuning_.fraction) * std::min(1.0, step)) * step));
   return true;
 }
 
@@ -146,9 +146,6 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, double size,
 // What the dual equations miss: u - y + z of a scalar row; slip - y_t and u + |slip| - y_n of a contact.
 void Interior::measure() {
   const Rows& rows = *rows_;
-  double largest = 0;
-  for (int i = 0; i < rows.count; i++) largest = std::max(largest, rows.row[i].weight * std::fabs(f_[i]));
-  rounding_ = tuning_.lost_digits * std::numeric_limits<double>::epsilon() * largest;
   for (const Block& b : rows.block) {
     const int i = b.first;
     const Row& row = rows.row[i];
@@ -431,8 +428,7 @@ double Interior::dual_step(const Block& b) {
         x[j] = f_[i0 + j] * row[j].inverse_mu;
         dx[j] = df[j] * row[j].inverse_mu;
       }
-      const double to_rim = step_to_rim<d>(x, dx, shape(b).det_x);
-      return is_lost(b) ? to_rim : std::min(to_rim, step_to_rim<d>(y_.at(i0), dy_.at(i0), shape(b).det_y));
+      return std::min(step_to_rim<d>(x, dx, shape(b).det_x), step_to_rim<d>(y_.at(i0), dy_.at(i0), shape(b).det_y));
     });
   }
   // du = dy - dz; of two bounds the one with the larger dual takes the rounding
@@ -448,16 +444,7 @@ double Interior::dual_step(const Block& b) {
   return longest;
 }
 
-// y := kappa inv(x), which x o y = kappa e asks for
-template <int d>
-void Interior::follow(const Block& b, double kappa) {
-  double x[d];
-  for (int j = 0; j < d; j++) x[j] = f_[b.first + j] * rows_->row[b.first + j].inverse_mu;
-  const double scale = kappa / determinant<d>(x);
-  for (int j = 0; j < d; j++) y_[b.first + j] = (j ? -scale : scale) * x[j];
-}
-
-void Interior::move(double step, double mean) {
+void Interior::move(double step) {
   for (int i = 0; i < rows_->count; i++) {
     f_[i] += step * linear_->dforce[i];
     y_[i] += step * dy_[i];
@@ -465,7 +452,6 @@ void Interior::move(double step, double mean) {
   }
   for (const Block& b : rows_->block) {  // rounding may carry a dual out of its cone
     if (b.size == 1 || rows_->row[b.first].fixed()) continue;
-    if (is_lost(b)) with_size(b.size, [&]<int d>() { follow<d>(b, mean); });
     double square = 0;
     for (int j = b.first + 1; j < b.first + b.size; j++) square += y_[j] * y_[j];
     y_[b.first] = std::max(y_[b.first], std::sqrt(square) * (1 + 1e-15) + 1e-300);

@@ -45,7 +45,6 @@ class Interior {
   View<double> df_before_, dp_before_, dy_before_, dz_before_;
   double share_ = 1, damped_ = 1;  // of the shift's derivative: next, and in the present factors
   double least_mean_ = 0;          // a product below which the path ends
-  double rounding_ = 0;            // what the rounding of the forces leaves of rates, in the energy norm
   double lowest_ = infinity;       // of the mean products so far
   int pairs_ = 0, short_steps_ = 0, idle_ = 0;
 
@@ -63,11 +62,7 @@ class Interior {
   void recentre(const Block& b, double kappa, double step);
   void set_right(const Block& b);
   double dual_step(const Block& b);
-  void move(double step, double mean);
-  // Duals of a contact that jams are smaller than the rounding of its rates: they stop no step, and follow the forces.
-  bool is_lost(const Block& b) const { return y_[b.first] < rounding_ * std::sqrt(rows_->row[b.first].self); }
-  template <int d>
-  void follow(const Block& b, double kappa);
+  void move(double step);
 };
 
 }  // namespace pliant

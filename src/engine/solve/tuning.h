@@ -27,7 +27,6 @@ struct Tuning {
   int corrections = 3;      // Gondzio's, of a step that stays short. 0: none
   double fraction = 0.8;    // of a short step that is taken. 0.99: of every step
   int patience = 40;        // iterations in a row after which products must have halved. 1000: never
-  double lost_digits = 8;   // of forces, below whose rounding duals follow them. 0: none
   double near = 1e-4;       // residual on the path at which Newton is tried. 0: only at its end
   int last_digits = 10;     // Newton steps from the best forces of a path that did not end. 0: none
   int from_convex = 10;     // Newton steps from the answer of the convex program. 0: none
