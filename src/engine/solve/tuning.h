@@ -1,15 +1,13 @@
 // The numbers that were chosen by trial, each named once. `python -m benchmarks.ablation` takes them away one by one:
 // behind each stands the value that does so.
 #pragma once
-#include "step/laws.h"
 
 namespace pliant {
 
 struct Tuning {
   // Newton's start
-  double share_alone = 0.2;  // of the force that stops a contact alone, for one that the guess stops. 0: its law's
-  double keeps_direction =
-      0.2;  // cosine between slips before and at the guess; above it the contact slips. infinity: none
+  double share_alone = 0.2;      // of the force that stops a contact alone, for one that the guess stops. 0: its law's
+  double keeps_direction = 0.2;  // of slip, from before the step to the guess: a cosine. infinity: no slip is expected
   // Newton's steps
   int steps = 8;           // of tier 1. 0: the path at once
   double hopeless = 0.1;   // the best residual after four of them, at which the path takes over. infinity: goes on
@@ -18,7 +16,7 @@ struct Tuning {
   double finer = 1e-3;     // takes it down where it holds convergence up. 1: never
   double chord = 1e-4;     // residual below which old factors will do while the pieces stay. 0: never
   // The path
-  int path = 1;
+  int path = 1;             // 0: none
   double spread = 0.1;      // distance from the bounds at the start, in units of the energy norm
   double widest = 1e8;      // how far out a path that got stuck begins anew. 1: it does not
   double short_step = 0.3;  // steps below it damp the shift's derivative
