@@ -484,3 +484,28 @@ def test_a_solution_that_is_none():
     strange = replace(solution, velocity=velocity, forces=forces, law_residual=1.0, momentum_residual=1e-15)
     with pytest.raises(InputError, match="keeps neither the laws nor the conditions of the cone"):
         pliant.linearize(problem, strange)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.diag], ids=["dense", "sparse", "diagonal"])
+def test_the_stiffness_of_a_step_feels_its_velocity(form):
+    """Central differences in v0, of velocity and force, and the transpose of both."""
+    K = np.array([[40.0, 0.0], [0.0, 90.0]]) if form is np.diag else np.array([[40.0, 10.0], [10.0, 90.0]])
+    floor = pliant.Contact([[[0.0, 1.0], [1.0, 0.0]]], [-1e-3], pliant.Law(1e4, 5.0), friction=0.2)
+    v0 = np.array([1.0, -0.5])
+
+    def problem(velocity: Any) -> pliant.StepProblem:
+        return pliant.StepProblem([2.0, 3.0], velocity, [0.0, -30.0], 0.1, [floor], stiffness=form(K))
+
+    def answer(velocity: Any) -> np.ndarray:
+        solution = pliant.solve(problem(velocity))
+        return np.concatenate([solution.velocity, np.ravel(solution.forces[0])])
+
+    linear = pliant.linearize(problem(v0), pliant.solve(problem(v0)))
+    step = 1e-6 * np.eye(2)
+    expected = np.stack([(answer(v0 + d) - answer(v0 - d)) / 2e-6 for d in step], axis=1)
+    found = np.concatenate([linear.matrix("velocity", "velocity"), linear.matrix("forces", "velocity")])
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    change = linear.apply(velocity=[1.0, 2.0])
+    np.testing.assert_allclose(change.velocity, found[:2] @ [1.0, 2.0], rtol=1e-12)
+    gradient = linear.transpose_apply(velocity=[3.0, 4.0], forces=[np.array([[5.0, 6.0]])])
+    np.testing.assert_allclose(gradient.velocity, [3.0, 4.0, 5.0, 6.0] @ found, rtol=1e-9)

@@ -121,3 +121,13 @@ def test_errors_have_one_root():
     assert (error.problem, error.solution) == (None, None)
     back = pickle.loads(pickle.dumps(error))
     assert (str(back), back.problem) == ("did not converge", None)
+
+
+def test_only_the_step_of_models_compiles():
+    package = Path(pliant.__file__).parent
+    compiled = re.compile(
+        r"^\s*(?:from|import) (?:numba|llvmlite|pliant\.systems\._(?:compile|intrinsics))\b", re.MULTILINE
+    )
+    found = {path.relative_to(package) for path in package.rglob("*.py") if compiled.search(path.read_text())}
+    asked = {Path("doctor.py"), Path("checkup.py"), Path("cli.py")}  # what says how it is, and `pliant compile`
+    assert asked | {path for path in found if path.parts[0] == "systems"} == found

@@ -363,6 +363,12 @@ def test_a_file_of_another_run_is_not_touched(tmp_path):
         pliant.StepProblem.load(path)
 
 
+def replaced(system: Any, **attributes: Any) -> Any:
+    for name, value in attributes.items():
+        setattr(system, name, value)
+    return system
+
+
 BAD = [
     ({"step": 0.0}, "step must be one number > 0"),
     ({"duration": -1.0}, "duration must be one number > 0"),
@@ -376,6 +382,10 @@ BAD = [
     ({"checkpoint": 5}, "checkpoint must be a path, or None, got 5"),
     ({"system": Ball}, r"system must be an instance, got the class Ball; write Ball\(...\)"),
     ({"system": object()}, "got object without problem and advance"),
+    (
+        {"system": replaced(Ball(), geometric_stiffness=5)},
+        "system.geometric_stiffness must be a method, or None, got 5",
+    ),
     ({"v": [np.nan, 0.0]}, "v must be finite, got nan at index 0"),
 ]
 

@@ -53,10 +53,12 @@ def test_the_chain_keeps_most_of_its_swing():
 
 
 @pytest.mark.parametrize("step", [0.005, 0.02])
-def test_without_it_the_chain_tears(step):
+def test_without_it_the_chain_tears(step, caplog):
     system = Chain(turning=False)
     run = pliant.simulate(system, *system.hung(), duration=0.5, step=step, throw=False)
     assert not max(widest(system, q) for q in run.q) < 0.01
+    if run.stats["gave_up"].any():
+        assert sum("looking ahead was given up" in entry.message for entry in caplog.records) == 1
 
 
 @pytest.mark.parametrize("seed", range(6))

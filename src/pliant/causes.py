@@ -210,7 +210,7 @@ def _between(ties: dict[int, tuple[float, int]]) -> tuple[float, int]:
 
 def _gain(case: Case) -> Cause | None:
     """Laws that hold take energy or store it."""
-    energy = energy_of(case.flat, case.answer)
+    energy = energy_of(case.problem, case.answer)
     if not energy.gained > GAIN:
         return None
     text = f"the answer has {energy.gained:.1e} of the energy from nowhere: the laws do not hold"

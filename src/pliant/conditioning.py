@@ -10,6 +10,7 @@ import scipy.sparse as sparse
 
 from pliant import _engine
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
+from pliant.inertia import entries
 from pliant.inputs import Array
 from pliant.problem import StepProblem
 
@@ -26,6 +27,7 @@ class Conditioning:
     mobility: Range | None  # a = (G inv(M) G')_ii of rows that move anything [1/kg]
     stiffness: Range | None  # h a S: what a row does within the step against what its inertia does [-]
     friction: Range | None  # mu of tangents [-], or [m]
+    turning: Range | None  # entries of the stiffness of the step [N/m]
     rank: int | None  # of G inv(M) G'; None: too large to be found here
     redundant: int | None  # rows - rank
 
@@ -42,14 +44,16 @@ def mobility(Z: Any) -> Array:
 
 
 @np.errstate(all="ignore")  # what overflows is infinite, and said so
-def condition(flat: Flat, Z: Any) -> Conditioning:
-    """Of an unpadded step and its whitened rows."""
+def condition(problem: StepProblem, Z: Any) -> Conditioning:
+    """Of a step and its whitened rows."""
+    flat, mass = problem.flat(), problem.mass
     a = mobility(Z)
     slope = slopes(flat)
     held = np.isfinite(slope) & (slope > 0.0) & (a > 0.0)
     rank = _rank(Z)
     return Conditioning(
-        mass=_range(_diagonal(flat)) or (0.0, 0.0),
+        mass=_range(mass if mass.ndim == 1 else mass.diagonal()) or (0.0, 0.0),
+        turning=None if problem.stiffness is None else _range(entries(problem.stiffness)),
         mobility=_range(a[a > 0.0]),
         stiffness=_range((flat.step * a * slope)[held]),
         friction=_range(flat.friction[flat.kind == TANGENT]),
@@ -84,10 +88,6 @@ def inertia(flat: Flat) -> Any:
 def pressed(flat: Flat) -> Array:
     """How deep contacts and limits are pressed in at the start, (m,) [m]; 0 on other rows."""
     return np.where(np.isin(flat.kind, (UNILATERAL, NORMAL)), np.maximum(-flat.value, 0.0), 0.0)
-
-
-def _diagonal(flat: Flat) -> Array:
-    return np.asarray(inertia(flat).diagonal())
 
 
 def _range(values: Array) -> Range | None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.conditioning import inertia
-from pliant.flat import CLIPPED, NORMAL, UNILATERAL, Flat
+from pliant.flat import CLIPPED, NORMAL, UNILATERAL
+from pliant.inertia import times
 from pliant.inputs import Array
+from pliant.problem import StepProblem
 from pliant.solution import Solution
 
 
@@ -30,19 +31,20 @@ class Energy:
 
 
 @np.errstate(all="ignore")  # what overflows is infinite
-def energy_of(flat: Flat, answer: Solution) -> Energy:
-    """Of an unpadded step and its answer."""
+def energy_of(problem: StepProblem, answer: Solution) -> Energy:
+    """Of a step and its answer; what a stiffness of the step takes out shows as less motion."""
+    flat = problem.flat()
     pushes = np.isin(flat.kind, (UNILATERAL, NORMAL))  # nothing is stored in a gap
     stretch = np.where(pushes, np.maximum(-flat.value, 0.0), np.abs(flat.value))
     K = np.where(np.isfinite(flat.stiffness), flat.stiffness, 0.0)
     return Energy(
-        before=_kinetic(flat, flat.velocity),
-        after=_kinetic(flat, answer.velocity),
-        applied=float(flat.step * (flat.force @ answer.velocity)),
+        before=_kinetic(problem, problem.velocity),
+        after=_kinetic(problem, answer.velocity),
+        applied=float(problem.step * (problem.force @ answer.velocity)),
         stored=float(np.sum(K * stretch ** (flat.exponent + 1.0) / (flat.exponent + 1.0))),
         driven=bool(np.any(flat.offset != 0.0) or np.any(flat.kind == CLIPPED)),
     )
 
 
-def _kinetic(flat: Flat, v: Array) -> float:
-    return float(0.5 * (v @ (inertia(flat) @ v)))
+def _kinetic(problem: StepProblem, v: Array) -> float:
+    return float(0.5 * (v @ times(problem.mass, v)))

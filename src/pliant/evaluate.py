@@ -56,6 +56,10 @@ def check_system(system: Any) -> None:
             f"system must have the methods problem(time, q, v, step) and advance(q, v, step), got "
             f"{type(system).__name__} without {' and '.join(missing)}; see help(pliant.System)"
         )
+    for name in ("values", "geometric_stiffness"):
+        given = getattr(system, name, None)
+        if not (given is None or callable(given)):
+            raise InputError(f"system.{name} must be a method, or None, got {given!r}; see help(pliant.System)")
 
 
 def knows_values(system: Any) -> bool:

@@ -71,7 +71,7 @@ def _fields_of(record: Any) -> Mapping[str, Any]:
     if isinstance(record, Mapping):
         missing = [name for name in Flat._fields if name not in record and name not in OPTIONAL]
         if missing:
-            raise InputError(f"{', '.join(missing)} must be there; help(pliant.flat.Flat) says what each is")
+            raise InputError(f"{', '.join(missing)} must be there; docs/problems.md says what each holds")
         return record
     raise InputError(f"record must be a pliant.flat.Flat or a mapping with its fields, got {type(record).__name__}")
 
@@ -143,7 +143,10 @@ def _check_rows(flat: Flat) -> None:
     unknown = (flat.kind < BILATERAL) | (flat.kind > TANGENT)
     if unknown.any():
         i = int(np.argmax(unknown))
-        raise InputError(f"kind must be one of 0 to 5 (see pliant.flat), got {flat.kind[i]} in row {i}")
+        raise InputError(
+            "kind must be 0 (bilateral), 1 (unilateral), 2 (clipped), 3 (normal), 4 (tangent) or 5 (padding), "
+            f"got {flat.kind[i]} in row {i}"
+        )
     head = np.zeros(len(flat.kind), bool)
     head[flat.block_ptr[:-1]] = True
     size = np.diff(flat.block_ptr)

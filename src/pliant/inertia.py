@@ -80,8 +80,8 @@ def entries(matrix: Matrix) -> Array:
 
 
 def times(matrix: Matrix, vector: Array) -> Array:
-    """matrix @ vector, of a diagonal too."""
-    return matrix * vector if matrix.ndim == 1 else matrix @ vector
+    """matrix @ vector, of a diagonal too; vector (nv,) or columns (nv, n)."""
+    return (matrix * vector.T).T if matrix.ndim == 1 else matrix @ vector
 
 
 def added(a: Matrix, b: Matrix) -> Matrix:

@@ -12,6 +12,7 @@ from pliant import _engine
 from pliant.constraints import Constraint, Contact
 from pliant.errors import InputError, SolveError
 from pliant.flat import TANGENT
+from pliant.inertia import times
 from pliant.inputs import Array, Ints, over_contact_rows, over_rows, over_tangents, vector
 from pliant.problem import StepProblem
 from pliant.solution import Solution
@@ -99,7 +100,7 @@ class Linearization:
         for name, entries in zip(ROW_DATA, (value, rate_offset, stiffness, damping, friction), strict=True):
             if entries is not None:
                 data[self._part(name)] = self._over_rows(name, entries)
-        result = self._derivative.forward(data)
+        result = self._forward(data)
         return Change(result[: self.problem.nv], self.problem.split(result[self.problem.nv :]))
 
     def transpose_apply(self, *, velocity: Any = None, forces: PerConstraint | None = None) -> Gradient:
@@ -113,7 +114,7 @@ class Linearization:
             result[: self.problem.nv] = self._over_velocities("velocity", velocity)
         if forces is not None:
             result[self.problem.nv :] = self._over_rows("forces", forces)
-        data = self._derivative.transposed(result)
+        data = self._transposed(result)
         *parts, friction = (self.problem.split(data[self._part(name)]) for name in ROW_DATA)
         tangents = (
             part[:, 1:].copy() if isinstance(constraint, Contact) else None
@@ -135,19 +136,19 @@ class Linearization:
         from scipy.sparse.linalg import LinearOperator
 
         nv, m = self.problem.nv, self.problem.rows
-        engine, sizes = self._derivative, (nv + m, 2 * nv + len(ROW_DATA) * m)
+        sizes = nv + m, 2 * nv + len(ROW_DATA) * m
         results = slice(0, nv) if of == "velocity" else slice(nv, nv + m)
         data = self._places(wrt)
 
         def forward(x: Array) -> Array:
             full = np.zeros((x.shape[1], sizes[1]))
             full[:, data] = x.T
-            return engine.forward(full).reshape(-1, sizes[0])[:, results].T
+            return self._forward(full).reshape(-1, sizes[0])[:, results].T
 
         def backward(y: Array) -> Array:
             full = np.zeros((y.shape[1], sizes[0]))
             full[:, results] = y.T
-            return engine.transposed(full).reshape(-1, sizes[1])[:, data].T
+            return self._transposed(full).reshape(-1, sizes[1])[:, data].T
 
         return LinearOperator(
             (results.stop - results.start, len(data)),
@@ -166,6 +167,21 @@ class Linearization:
 
     def __repr__(self) -> str:
         return f"Linearization(nv={self.problem.nv}, rows={self.problem.rows})"
+
+    def _forward(self, data: Array) -> Array:
+        """Changes of the results, as the engine has them one behind the other; data: one change, or rows of them."""
+        return self._derivative.forward(self._with_stiffness(data, "velocity", "force"))
+
+    def _transposed(self, results: Array) -> Array:
+        shape = (*results.shape[:-1], 2 * self.problem.nv + len(ROW_DATA) * self.problem.rows)
+        return self._with_stiffness(self._derivative.transposed(results).reshape(shape), "force", "velocity")
+
+    def _with_stiffness(self, data: Array, of: str, to: str) -> Array:
+        """The engine has f - h K v0 for f: what a change of one of the two does to the other."""
+        problem = self.problem
+        if problem.stiffness is not None:
+            data[..., self._part(to)] -= problem.step * times(problem.stiffness, data[..., self._part(of)].T).T
+        return data
 
     def _part(self, name: str) -> slice:
         """Where the engine has these data among all."""

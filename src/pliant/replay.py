@@ -69,6 +69,7 @@ class Replay:
             f"{self.islands} islands",
             f"mass         {_spread(c.mass)} kg on the diagonal; mobility of rows {_spread(c.mobility)} 1/kg",
             f"stiffness    {_spread(c.stiffness)} times the inertia (h a S)",
+            *([f"turning      stiffness of the step {_spread(c.turning)} N/m"] if c.turning else []),
             f"redundant    {redundant} rows",
             f"friction     {_spread(c.friction)}",
             f"energy       kinetic {self.energy.before:.3g} to {self.energy.after:.3g} J; work of the force "
@@ -107,9 +108,9 @@ def replay(problem: StepProblem) -> Replay:
         rows={kind: n for kind, n in counts.items() if n},
         contacts=sum(c.count for c in problem.constraints if isinstance(c, Contact)),
         islands=len(coulomb.islands.status),
-        conditioning=condition(flat, Z),
+        conditioning=condition(problem, Z),
         answers=tuple(_answer(problem, k, s, coulomb) for k, s in zip(FORMULATIONS, solutions, strict=True)),
-        energy=energy_of(flat, coulomb),
+        energy=energy_of(problem, coulomb),
         causes=tuple(find_causes(Case(problem, flat, Z, coulomb, others))),
         solved=coulomb.status is Status.SOLVED,
     )

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import math
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pliant.errors import FileError, InputError, SolveError
 from pliant.evaluate import check_system, moment, span
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pliant.systems import System
 
 _log = logging.getLogger(__name__)
+LOST: Final = (
+    "at t = %.9g s: looking ahead was given up, and joints open by what they turn in the step; take a smaller step, or "
+    "give the system a geometric_stiffness (said once; Trajectory.stats counts them)"
+)
 
 
 def simulate(
@@ -100,7 +104,7 @@ def _march(
     interrupts: Interrupts,
 ) -> Trajectory:  # fmt: skip
     """Step after step, and what becomes of the run when it stops."""
-    warned, begin, readout = False, recorder.state.steps, getattr(system, "readout", None)
+    warned, lost, begin, readout = False, False, recorder.state.steps, getattr(system, "readout", None)
     try:
         while (here := recorder.state).steps < clock.steps:
             interrupts.check()
@@ -117,6 +121,9 @@ def _march(
             if not solution.status.solved and not warned:
                 warned, says = True, solver.explain(solution.status)
                 _log.warning("at t = %.9g s: %s (said once; Trajectory.stats counts them)", now, says)
+            if taken.gave_up and not lost:
+                lost = True
+                _log.warning(LOST, now)
             bar.update()
     except KeyboardInterrupt:
         _log.warning("interrupted at t = %.9g s: returning what was simulated", clock.at(recorder.state.steps))
