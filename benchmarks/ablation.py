@@ -61,6 +61,7 @@ VARIANTS = (
     Variant("another start of a path that got stuck", {"widest": 1.0}),
     Variant("Newton on the way", {"near": 0.0}),
     Variant("Newton from the end of a path that failed", {"last_digits": 0}),
+    Variant("Newton from the start once more", {"again": 0}),
     Variant("Newton from the convex program's answer", {"from_convex": 0}),
     Variant("twofold rates", {"cancellation": math.inf}),
     Variant("twofold factors", {"stiff": math.inf}),

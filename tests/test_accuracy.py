@@ -16,8 +16,6 @@ SEEDS = [("small", seed) for seed in range(300)] + [("large", seed) for seed in 
 # convex program answers in place of Coulomb's law.
 HARD = {("large", 7), ("large", 8)}
 HARD_CONVEX = {("large", 10)}
-# Slips far faster than what moves: the convex program compares their speeds with normal rates, and rounding shows.
-FAST_SLIPS = {("large", 1)}
 Answers = dict[tuple[str, int], Verdict]
 
 
@@ -96,5 +94,4 @@ def test_convex_keeps_momentum(convex):
 
 
 def test_convex_residuals_are_honest(convex):
-    assert all(convex[key].law < convex[key].reported_law < 1e-9 for key in FAST_SLIPS)
-    assert where(without(convex, FAST_SLIPS), lambda v: not v.honest) == ""
+    assert where(convex, lambda v: not v.honest) == ""

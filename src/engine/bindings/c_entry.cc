@@ -69,7 +69,10 @@ std::span<const double> guess_of(const Request& r) {
 
 std::int64_t solve(const Request& r) {
   thread_local Solver solver;
-  const Options options{r.convex != 0, r.tolerance, static_cast<int>(r.max_iterations)};
+  Options options;
+  options.convex = r.convex != 0;
+  options.tolerance = r.tolerance;
+  options.max_iterations = static_cast<int>(r.max_iterations);
   const Report report = solver.solve(step_of(r), guess_of(r), view(r.start, r.rows), options,
                                      view(r.new_velocity, r.velocities), view(r.row_force, r.rows), {}, {});
   r.report[0] = report.residual;

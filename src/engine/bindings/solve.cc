@@ -51,6 +51,7 @@ constexpr Named tuned[] = {
     {"patience", &Tuning::patience, nullptr},
     {"near", nullptr, &Tuning::near},
     {"last_digits", &Tuning::last_digits, nullptr},
+    {"again", &Tuning::again, nullptr},
     {"from_convex", &Tuning::from_convex, nullptr},
     {"stiff", nullptr, &Tuning::stiff},
     {"cancellation", nullptr, &Tuning::cancellation},

@@ -22,7 +22,8 @@ double determinant(const double* x) {
   return std::max((x[0] - length) * (x[0] + length), 1e-300);
 }
 
-// The step s at which x + s dx leaves the cone: det(x + s dx) = 0, from c + 2 b s + a s^2, c = det x
+// The step s at which x + s dx leaves the cone: det(x + s dx) = 0, from c + 2 b s + a s^2, c = det x. Inside the cone b^2 >=
+// a c, but for rounding.
 template <int d>
 double step_to_rim(const double* x, const double* dx, double c) {
   double a = dx[0] * dx[0], b = x[0] * dx[0];
@@ -31,7 +32,7 @@ double step_to_rim(const double* x, const double* dx, double c) {
     b -= x[i] * dx[i];
   }
   const double root = b * b - a * c;
-  const double below = root < 0 ? 0 : std::sqrt(root) - b;
+  const double below = std::sqrt(std::max(0.0, root)) - b;
   return below > 0 ? std::min(far, c / below) : far;
 }
 
@@ -67,7 +68,7 @@ bool Interior::advance() {
   rows_->rates(f_, rate_);
   measure();
   const double total = products(0), mean = total / std::max(pairs_, 1);
-  if (pairs_ > 0 && !(mean >= least_mean_ && mean < infinity)) return false;
+  if (pairs_ > 0 && !(mean >= least_mean() && mean < infinity)) return false;
   if (mean < 0.5 * lowest_) {
     lowest_ = mean;
     idle_ = 0;
@@ -111,7 +112,6 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, double size,
   }
   const double spread = wider * tuning_.spread * (linear.precise ? wider_if_precise : 1);
   const double product = spread * spread * size * size / h;
-  least_mean_ = 1e-24 * size * size / h;
   for (auto* v : {&f_, &y_, &z_, &dy_, &dz_, &miss_, &R_, &slip_}) std::fill(v->begin(), v->end(), 0.0);
   pairs_ = 0;
   for (const Block& b : rows.block) {
@@ -141,6 +141,14 @@ void Interior::start(const Rows& rows, Linear& linear, bool convex, double size,
       f_[i] = std::min(inside, row.upper - product / z_[i]);
     }
   }
+}
+
+// Products that are rounding in the energy norm: the path ends.
+double Interior::least_mean() const {
+  const Rows& rows = *rows_;
+  double largest = 0;
+  for (int i = 0; i < rows.count; i++) largest = std::max(largest, rows.row[i].weight * std::fabs(f_[i]));
+  return 1e-24 * (rows.energy + 1e-10 * largest * largest) / rows.h;
 }
 
 // What the dual equations miss: u - y + z of a scalar row; slip - y_t and u + |slip| - y_n of a contact.

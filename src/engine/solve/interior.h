@@ -44,11 +44,11 @@ class Interior {
   View<Shape> shape_;
   View<double> df_before_, dp_before_, dy_before_, dz_before_;
   double share_ = 1, damped_ = 1;  // of the shift's derivative: next, and in the present factors
-  double least_mean_ = 0;          // a product below which the path ends
   double lowest_ = infinity;       // of the mean products so far
   int pairs_ = 0, short_steps_ = 0, idle_ = 0;
 
   void measure();
+  double least_mean() const;
   double products(double step) const;
   bool linearise();
   double predict_and_correct(double total, double mean);

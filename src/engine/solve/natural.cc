@@ -8,6 +8,8 @@
 namespace pliant {
 namespace {
 
+constexpr double last_digits = 1e-15;  // of soft tangential forces: what they do to |w| does not count
+
 // p_n - lift |w| with all digits of the rates: slip may be far faster than what moves.
 Twofold lifted(const Rows& rows, const Block& b, View<const double> force, View<const double> rate, double lift,
                View<const double> low) {
@@ -36,8 +38,8 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
                            View<const double> low) {
   const double h = rows.h;
   double worst = 0, sum = 0, largest = 0, still = 0;  // still: of rows that move nothing
-  auto count = [&](const Row& row, double f, double target, double known) {
-    const double miss = std::fabs(f - target), weight = row.weight;
+  auto count = [&](const Row& row, double f, double target, double known, double slack) {
+    const double off = std::fabs(f - target), miss = off <= slack ? 0 : off - slack, weight = row.weight;
     sum += miss;  // the comparisons of max lose a NaN
     if (row.self > 0) {
       worst = std::max(worst, weight * miss);
@@ -51,6 +53,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
     const Row& row = rows.row[b.first];
     const double f = force[b.first];
     Twofold p(rate[b.first], low.empty() ? 0 : low[b.first]);
+    double vague = 0;
     if (b.size > 1) {
       double fast = 0, far = 0;
       const double scale = 1 / (h * row.reach);
@@ -62,6 +65,7 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
         if (!low.empty()) slip[i] += t.mu * low[i];
         z[i] = force[i] * t.inverse_mu - scale * slip[i];
         fast += slip[i] * slip[i];
+        vague += last_digits * lift * t.mu * t.compliance * std::fabs(force[i]);
         far += z[i] * z[i];
       }
       speed[number] = std::sqrt(fast);
@@ -69,18 +73,20 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       if (lift != 0 && low.empty()) p = rate[b.first] - lift * speed[number];
       else if (lift != 0) p = lifted(rows, b, force, rate, lift, low);
     }
-    double target = row.constant;
+    double target = row.constant, slack = 0;
     if (!row.fixed()) {
       line[b.first] = linearise(row, h, f, p.high);
       if (!row.power && row.slope < infinity) line[b.first].off += row.slope * p.low;
       y[b.first] = correction(row, h, line[b.first], p.high);
       target = f - y[b.first];
+      const double slope = line[b.first].slope;
+      if (vague > 0) slack = vague * (slope < infinity ? slope / (1 + h * row.self * slope) : 1 / (h * row.self));
     }
-    count(row, f, clip(target, row.lower, row.upper), row.constant);
+    count(row, f, clip(target, row.lower, row.upper), row.constant, slack);
     if (b.size == 1) continue;
     const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
     for (int i = b.first + 1; i < b.first + b.size; i++)
-      count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0);
+      count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0, 0);
   }
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
   if (!(sum < infinity && scale < infinity)) return moving = infinity;

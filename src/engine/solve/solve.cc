@@ -39,6 +39,9 @@ struct Solver::Parts {
                             const Options& options, View<double> gain);
   void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                IslandReport& report, View<double> gain);
+  void begin(const Step& step, View<const double> guess, View<const double> start);
+  void try_again(const Step& step, View<const double> guess, View<const double> start, double lift,
+                 const Options& options, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
   void follow(const Options& options, double lift, View<double> best, double& least);
   void fall_back(const Options& options, IslandReport& report, View<double> gain);
@@ -116,20 +119,43 @@ void Solver::Parts::follow(const Options& options, double lift, View<double> bes
   work.release(mark);
 }
 
+// Newton once more from where tier 1 began, and without giving up: some go round in circles for long before they end.
+void Solver::Parts::try_again(const Step& step, View<const double> guess, View<const double> start, double lift,
+                              const Options& options, View<double> gain) {
+  const Workspace::Mark mark = work.mark();
+  View<double> best = work.take<double>(rows.count);
+  const double least = newton.residual;
+  std::copy(newton.force.begin(), newton.force.end(), best.begin());
+  begin(step, guess, start);
+  newton.run(rows, linear, map, {.steps = options.tuning.again, .lift = lift, .tolerance = options.tolerance});
+  rows.exact_rates(newton.force, newton.rate, newton.low, gain);
+  newton.residual = map.measure(rows, newton.force, newton.rate, lift, newton.low);
+  if (!(newton.residual < least)) newton.start_at(rows, best);
+  work.release(mark);
+}
+
+void Solver::Parts::begin(const Step& step, View<const double> guess, View<const double> start) {
+  newton.forget_factors(rows);
+  if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
+  else newton.start_at(rows, start);
+}
+
 // Both tiers, and the last digits.
 void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start,
                             const Options& options, IslandReport& report, View<double> gain) {
   const double lift = options.convex ? 1 : 0;
-  newton.forget_factors(rows);
-  if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
-  else newton.start_at(rows, start);
+  begin(step, guess, start);
   newton.run(rows, linear, map,
              {.steps = std::min(options.tuning.steps, options.max_iterations),
               .lift = lift,
               .tolerance = options.tolerance,
               .early = true});
-  if (!(newton.residual < options.tolerance) && options.max_iterations > usual && options.tuning.path)
-    search(options, options.convex, report);
+  const bool goes_on = options.max_iterations > usual && options.tuning.path;
+  if (newton.residual < options.tolerance || !goes_on)
+    newton.polish(rows, linear, map, lift, options.max_iterations, gain);
+  if (newton.residual < options.tolerance || !goes_on) return;
+  search(options, options.convex, report);
+  if (!(newton.residual < options.tolerance)) try_again(step, guess, start, lift, options, gain);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
