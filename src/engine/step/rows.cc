@@ -10,6 +10,7 @@ namespace {
 
 constexpr int body = 6;                              // directions of a motion between two bodies
 constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
+constexpr double soft = 1e4, stiff = 1e8;            // h a S of laws whose own compliance bounds P
 constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
@@ -279,6 +280,8 @@ void Rows::set_laws() {
       row[i].weight = h * std::sqrt(row[i].self);
       if (row[i].slope < infinity) row[i].share = 1 / (1 + h * row[i].self * row[i].slope);
       row[i].proximal = h * row[i].self;
+      const double stiffness = row[i].proximal * row[i].slope;
+      if (!row[i].power && soft < stiffness && stiffness < stiff) row[i].proximal *= soft / stiffness;
       sane = sane && row[i].self < largest && std::fabs(row[i].constant) < largest && std::fabs(offset_[i]) < largest;
       linear = linear && !row[i].power && row[i].lower == -infinity && row[i].upper == infinity;
       if (row[i].slope < infinity) stiffest = std::max(stiffest, h * row[i].self * row[i].slope);
