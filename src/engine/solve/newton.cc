@@ -12,7 +12,7 @@ constexpr double rounding = 1e-12;                                // a residual 
 constexpr double contraction = 0.1;                               // what a step on old factors must gain
 
 // The piece of the natural map that a block is on.
-enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8 };
+enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8, unknown = 16 };
 
 }  // namespace
 
@@ -23,8 +23,9 @@ void Newton::reserve(const Rows& rows, const Tuning& tuning, Workspace& work) {
   low = work.filled<double>(rows.count, 0.0);
   missing_ = work.filled<double>(rows.count, 0.0);
   best_ = work.take<double>(rows.count);
-  piece_ = work.take<char>(rows.block.size());
-  previous_ = work.take<char>(rows.block.size());
+  piece_ = work.filled<char>(rows.block.size(), unknown);
+  previous_ = work.filled<char>(rows.block.size(), unknown);
+  settled = false;
   forget_factors(rows);
   iterations = 0;
 }
