@@ -127,7 +127,9 @@ void Solver::Parts::try_again(const Step& step, View<const double> guess, View<c
   const double least = newton.residual;
   std::copy(newton.force.begin(), newton.force.end(), best.begin());
   begin(step, guess, start);
-  newton.run(rows, linear, map, {.steps = options.tuning.again, .lift = lift, .tolerance = options.tolerance});
+  newton.run(
+      rows, linear, map,
+      {.steps = std::min(options.tuning.again, options.max_iterations), .lift = lift, .tolerance = options.tolerance});
   rows.exact_rates(newton.force, newton.rate, newton.low, gain);
   newton.residual = map.measure(rows, newton.force, newton.rate, lift, newton.low);
   if (!(newton.residual < least)) newton.start_at(rows, best);
