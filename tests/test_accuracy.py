@@ -95,3 +95,16 @@ def test_convex_keeps_momentum(convex):
 
 def test_convex_residuals_are_honest(convex):
     assert where(convex, lambda v: not v.honest) == ""
+
+
+# Power laws that open, and carry a force that is less than the last digit of their depth makes of their stiffness.
+OPENING = [("small", seed) for seed in (18013, 29003, 37811, 40552, 49541, 73651)] + [("large", 906)]
+
+
+@pytest.mark.parametrize("convex", [False, True])
+@pytest.mark.parametrize(("size", "seed"), OPENING)
+def test_residuals_of_contacts_that_open_are_honest(size, seed, convex):
+    problem = random_problem(np.random.default_rng(seed), size=size)
+    solution = pliant.solve(problem, pliant.Convex() if convex else pliant.Coulomb(), throw=False)
+    verdict = judge(problem, solution, convex=convex, compare=False)
+    assert verdict.honest, str(verdict)

@@ -13,9 +13,14 @@ double closing(const Row& row, double h, double rate) {
   return std::max(-std::max(0.0, -row.gap) / h, -rate - std::max(row.gap, 0.0) / h);
 }
 
-// lambda = K d^q (1 + alpha r) + B r,  d = max(0, max(0, -phi) + h r); slope := dlambda/dr
-double power_law(const Row& row, double h, double r, double& slope) {
-  const double depth = std::max(0.0, std::max(0.0, -row.gap) + h * r);
+// d = max(0, max(0, -phi) + h r), exactly 0 where contact is lost: rounding times K would be a force.
+double depth_at(const Row& row, double h, double r) {
+  const double before = std::max(0.0, -row.gap);
+  return r > -before / h ? std::max(0.0, before + h * r) : 0;
+}
+
+// lambda = K d^q (1 + alpha r) + B r; slope := dlambda/dr
+double power_law(const Row& row, double h, double r, double depth, double& slope) {
   double bent = 0;
   if (depth > 0 || row.exponent == 1) {
     bent = row.exponent == 1.5 ? std::sqrt(depth) : std::pow(depth, row.exponent - 1);
@@ -23,6 +28,10 @@ double power_law(const Row& row, double h, double r, double& slope) {
   const double spring = row.stiffness * bent * depth, grown = 1 + row.dissipation * r;
   slope = h * row.exponent * row.stiffness * bent * grown + spring * row.dissipation + row.damping;
   return spring * grown + row.damping * r;
+}
+
+double power_law(const Row& row, double h, double r, double& slope) {
+  return power_law(row, h, r, depth_at(row, h, r), slope);
 }
 
 // Closing rate at which a power law gives the force: Newton's method inside a bracket.
@@ -87,9 +96,10 @@ Line linearise_power(const Row& row, double h, double force, double rate) {
   double slope;
   const double f = power_law(row, h, r, slope);
   if (f < force || force <= 0) {
-    const double at = closing_at(row, h, std::max(force, 0.0), r);
-    if (at > r) {
-      power_law(row, h, at, slope);
+    const double push = std::max(force, 0.0), at = closing_at(row, h, push, r);
+    if (at >= r) {
+      const double depth = depth_at(row, h, at);  // or less than what tells it from none
+      power_law(row, h, at, depth > 0 ? depth : std::pow(push / row.stiffness, 1 / row.exponent), slope);
       return {slope, slope * (rate + at + std::max(row.gap, 0.0) / h) + std::min(force, 0.0)};
     }
   }

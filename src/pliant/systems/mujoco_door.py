@@ -21,6 +21,8 @@ def mujoco() -> Any:
     try:
         import mujoco as package
     except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # into the middle of its own
+            raise KeyboardInterrupt from error
         raise ImportError(f"models need MuJoCo, which cannot be imported ({error}): pip install mujoco") from error
     version = tuple(int(part) for part in package.__version__.split(".")[:2])
     if not OLDEST <= version < NEWEST:
