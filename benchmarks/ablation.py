@@ -62,7 +62,6 @@ VARIANTS = (
     Variant("Newton on the way", {"near": 0.0}),
     Variant("Newton from the end of a path that failed", {"last_digits": 0}),
     Variant("Newton from the start once more", {"again": 0}),
-    Variant("Newton from the convex program's answer", {"from_convex": 0}),
     Variant("twofold rates", {"cancellation": math.inf}),
     Variant("twofold factors", {"stiff": math.inf}),
     Variant("Newton beyond the tolerance", {"polish": 0}),

@@ -52,7 +52,6 @@ constexpr Named tuned[] = {
     {"near", nullptr, &Tuning::near},
     {"last_digits", &Tuning::last_digits, nullptr},
     {"again", &Tuning::again, nullptr},
-    {"from_convex", &Tuning::from_convex, nullptr},
     {"stiff", nullptr, &Tuning::stiff},
     {"cancellation", nullptr, &Tuning::cancellation},
     {"polish", &Tuning::polish, nullptr},

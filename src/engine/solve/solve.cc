@@ -161,9 +161,9 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
-// The convex program, which always has an answer. Where little slides it is Coulomb's, or Newton finds that from there.
+// The convex program, which always has an answer. Where little slides it is Coulomb's.
 void Solver::Parts::fall_back(const Options& options, IslandReport& report, View<double> gain) {
-  View<double> before = work.take<double>(rows.count), convex = work.take<double>(rows.count);
+  View<double> before = work.take<double>(rows.count);
   std::copy(newton.force.begin(), newton.force.end(), before.begin());
   search(options, true, report);
   newton.polish(rows, linear, map, 1, options.max_iterations, gain);
@@ -173,20 +173,6 @@ void Solver::Parts::fall_back(const Options& options, IslandReport& report, View
     rows.exact_rates(newton.force, newton.rate, newton.low, gain);
   }
   report.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
-  if (answered && !(report.residual < options.tolerance)) {
-    std::copy(newton.force.begin(), newton.force.end(), convex.begin());
-    newton.forget_factors(rows);
-    newton.start_at(rows, convex);
-    newton.run(rows, linear, map, {.steps = options.tuning.from_convex, .tolerance = options.tolerance});
-    if (newton.residual < options.tolerance) newton.polish(rows, linear, map, 0, options.max_iterations, gain);
-    if (newton.residual < options.tolerance) {
-      report.residual = newton.residual;
-    } else {
-      newton.start_at(rows, convex);
-      rows.exact_rates(newton.force, newton.rate, newton.low, gain);
-      map.measure(rows, newton.force, newton.rate, 0, newton.low);
-    }
-  }
   if (report.residual < options.tolerance) report.status = Status::solved;
   else if (answered) report.status = Status::solved_by_fallback;
 }

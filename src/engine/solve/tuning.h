@@ -28,7 +28,6 @@ struct Tuning {
   double near = 1e-4;       // residual on the path at which Newton is tried. 0: only at its end
   int last_digits = 10;     // Newton steps from the best forces of a path that did not end. 0: none
   int again = 40;           // Newton steps from the start once more, where the path failed. 0: none
-  int from_convex = 10;     // Newton steps from the answer of the convex program. 0: none
   // Digits
   double stiff = 1e8;        // h a S of a law that may take the digits of the others: twofold factors. infinity: never
   double cancellation = 10;  // forces over what moves, above which rates are twofold. infinity: never
