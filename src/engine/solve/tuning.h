@@ -1,5 +1,5 @@
-// The numbers that were chosen by trial, each named once. `python -m benchmarks.ablation` takes them away one by one:
-// behind each stands the value that does so.
+// The ingredients of the two tiers, each with its number. `python -m benchmarks.ablation` takes them away one by one: behind
+// each stands the value that does so.
 #pragma once
 
 namespace pliant {
