@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.corpus import FILES, read
+import pliant
+from benchmarks.corpus import FILES, anew, read
 from benchmarks.report import write
 from pliant import _engine
 from pliant.bench.metric import Metric
@@ -69,7 +70,7 @@ VARIANTS = (
 
 
 class Case(NamedTuple):
-    record: _engine.Record
+    problem: pliant.StepProblem
     guess: np.ndarray | None
 
 
@@ -82,19 +83,20 @@ class Solved(NamedTuple):
 
 def recorded(path: Path) -> Iterator[Case]:
     for step in read(path):
-        yield Case(step.problem.record, step.guess)
+        yield Case(step.problem, step.guess)
 
 
 def random() -> Iterator[Case]:
     for seed in RANDOM:
-        yield Case(random_problem(np.random.default_rng(seed), size="large").record, None)
+        yield Case(random_problem(np.random.default_rng(seed), size="large"), None)
 
 
 def solve(case: Case, variant: Variant) -> Solved:
     guess, least = case.guess if variant.guess else None, math.inf
     for _ in range(REPEATS):
+        record = anew(case.problem)
         begin = time.thread_time()
-        report = _engine.solve(case.record, guess, None, False, TOLERANCE, MOST, variant.tuning)[4]
+        report = _engine.solve(record, guess, None, False, TOLERANCE, MOST, variant.tuning)[4]
         least = min(least, time.thread_time() - begin)
     return Solved(STATUSES[report[0]], report[1], report[5], least)
 

@@ -223,6 +223,22 @@ def test_versions_that_are_not_known_are_refused(version, monkeypatch):
     assert mujoco_door.mujoco() is mujoco
 
 
+def test_ctrl_c_into_the_middle_of_its_import_is_ctrl_c(monkeypatch):
+    """A compiled module tells of it as an ImportError, with the interrupt some errors further down."""
+
+    class Interrupted:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "mujoco":
+                between = SystemError()
+                between.__cause__ = KeyboardInterrupt()
+                raise ImportError("initialization failed") from between
+
+    monkeypatch.delitem(sys.modules, "mujoco")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(KeyboardInterrupt):
+        mujoco_door.mujoco.__wrapped__()
+
+
 @pytest.mark.parametrize("version", ["4.0.0", "4.0.0rc1", "4.2.1"])
 def test_versions_that_are_known_are_taken(version, monkeypatch):
     monkeypatch.setattr(mujoco, "__version__", version)

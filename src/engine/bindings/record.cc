@@ -1,6 +1,7 @@
 #include "bindings/record.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -417,7 +418,7 @@ nb::tuple arrays(const Record& r) {
 
 // The same with other rate offsets, and a push added to the force.
 Record shifted(const Record& record, nb::handle offset, nb::handle push) {
-  Record changed = record.copy();
+  Record changed = record.relative();
   copy_to(changed.offset, reals(offset, "offset"), "offset");
   const auto added = reals(push, "push");
   if (added.size() != changed.force.size()) refuse("push must have one entry per velocity");
@@ -428,6 +429,8 @@ Record shifted(const Record& record, nb::handle offset, nb::handle push) {
 }  // namespace
 
 Record::Record(const Sizes& sizes) : sizes_(sizes) {
+  static std::atomic<std::uint64_t> families = 0;
+  family_ = ++families;
   const auto [nv, m, nb, mass, jacobian] = sizes;
   integers_.resize(nv + 1 + mass + m + 1 + jacobian + nb + 1 + 3 * m);
   reals_.resize(mass + 2 * nv + jacobian + 10 * m);
@@ -449,8 +452,9 @@ Record::Record(const Sizes& sizes) : sizes_(sizes) {
   }
 }
 
-Record Record::copy() const {
+Record Record::relative() const {
   Record other(sizes_);
+  other.family_ = family_;
   other.h = h;
   other.integers_.assign(integers_.begin(), integers_.end());
   other.reals_.assign(reals_.begin(), reals_.end());

@@ -22,7 +22,10 @@ class Record {
   Record& operator=(Record&&) noexcept = default;
 
   Step view() const;
-  Record copy() const;
+  Record relative() const;  // a copy whose offset and force may be changed
+
+  // The same for records that differ in offset and force alone.
+  std::uint64_t family() const { return family_; }
 
   double h = 0;
   std::span<std::int64_t> mass_start, mass_column, jacobian_start, jacobian_column, block_start;
@@ -32,6 +35,7 @@ class Record {
 
  private:
   Sizes sizes_;
+  std::uint64_t family_;
   std::vector<std::int64_t> integers_;  // which the spans divide among themselves
   std::vector<double> reals_;
 };

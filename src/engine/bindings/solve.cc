@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 #include "bindings/arrays.h"
 #include "bindings/record.h"
@@ -85,7 +86,10 @@ Tuning tuning_of(nb::handle given) {
 //  (row_island, residual, law_residual, iterations, factorizations, status) of the islands)
 nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool convex, double tolerance,
                 int max_iterations, nb::handle tuning) {
-  thread_local Solver solver;  // memory and orders of elimination, which change no answer
+  // Memory, orders of elimination and the rows of the last step, which change no answer.
+  thread_local Solver solver;
+  thread_local std::uint64_t last = 0;
+  const bool shifted = std::exchange(last, 0) == record.family();
   const Step step = record.view();
   const auto nv = static_cast<std::size_t>(step.velocities()), m = static_cast<std::size_t>(step.rows());
   const auto near = start_of(guess, nv, "guess"), forces = start_of(start, m, "start");
@@ -96,7 +100,9 @@ nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool c
   Report report;
   {
     const nb::gil_scoped_release unlocked;
-    report = solver.solve(step, near, forces, options, velocity.values, force.values, impulse.values, state.values);
+    report =
+        solver.solve(step, near, forces, options, velocity.values, force.values, impulse.values, state.values, shifted);
+    last = record.family();
     for (double& entry : force.values) entry += 0.0;  // no negative zeros
   }
   const std::span<const IslandReport> islands = solver.islands();

@@ -25,6 +25,17 @@ inline T dot(const T* __restrict a, const T* __restrict b, int n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
+// max |a_i b_i|; a NaN is lost
+inline double largest_product(const double* a, const double* b, int n) {
+  double most[lanes] = {};
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (int l = 0; l < lanes; l++) most[l] = std::max(most[l], std::fabs(a[i + l] * b[i + l]));
+  }
+  for (; i < n; i++) most[0] = std::max(most[0], std::fabs(a[i] * b[i]));
+  return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+}
+
 // to := from[index], n numbers and zeros to whole fours. Numbers that were stored one by one could not be loaded by fours at
 // once.
 template <class T>

@@ -212,7 +212,7 @@ bool Interior::linearise() {
       if (row->upper < infinity) steep += z_[i0] / (row->upper - f_[i0]);
       const bool stiff = row->fixed() || !(steep < infinity);
       W_[b.square] = stiff ? 0 : 1 / (steep + rows.h * row->self);
-      linear_->set_scalar(b, stiff ? 1 : steep * W_[b.square], W_[b.square], epsilon);
+      linear_->set_scalar(b.square, stiff ? 1 : steep * W_[b.square], W_[b.square], epsilon * row->proximal);
       continue;
     }
     with_size(b.size, [&]<int d>() {

@@ -7,8 +7,7 @@
 namespace pliant {
 void Linear::reserve(const Rows& rows, Workspace& work) {
   rows_ = &rows;
-  factorizations = 0;
-  precise = false;
+  begin();
   dforce = work.filled<double>(rows.count, 0.0);
   drate = work.filled<double>(rows.count, 0.0);
   H_ = work.filled<double>(rows.squares, 0.0);
@@ -55,8 +54,7 @@ void Linear::set_block(const Block& b, double* B, double* C, double epsilon) {
 }
 
 void Linear::set_right(const Block& b, const double* k) {
-  if (b.size == 1) g_[b.first] = inverse_[b.square] * k[0];
-  else with_size(b.size, [&]<int d>() { multiply<d>(inverse_.at(b.square), k, g_.at(b.first)); });
+  with_size(b.size, [&]<int d>() { multiply<d>(inverse_.at(b.square), k, g_.at(b.first)); });
 }
 
 // h sum_b Z_b' H_b Z_b of a group, into P
@@ -127,12 +125,12 @@ void Linear::solve(System<T>& system, View<const double> missing) {
     for (const Group& g : r.group) r.add_forces(g, g_, r.h, system.dx);
   } else {
     std::copy(missing.begin(), missing.end(), drate.begin());
-    for (const Block& b : r.block) force_step(b);
+    force_steps();
     for (const Group& g : r.group) r.add_forces(g, dforce, r.h, system.dx);
   }
   system.fronts.solve(system.dx);
   for (const Group& g : r.group) r.add_along(g, View<const T>(system.dx), drate);
-  for (const Block& b : r.block) force_step(b);
+  force_steps();
 }
 
 void Linear::solve(View<const double> missing) {
@@ -165,6 +163,13 @@ void Linear::solve_transposed(View<const double> z) {
 }
 
 // dlambda = g - H dp
+void Linear::force_steps() {
+  const auto run = [&](const Run& r) {
+    for (int k = 0; k < r.count; k++) dforce[r.row + k] = g_[r.row + k] - H_[r.square + k] * drate[r.row + k];
+  };
+  rows_->walk(run, [&](int number) { force_step(rows_->block[number]); });
+}
+
 void Linear::force_step(const Block& b) {
   if (b.size == 1) {
     dforce[b.first] = g_[b.first] - H_[b.square] * drate[b.first];

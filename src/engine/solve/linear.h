@@ -13,18 +13,24 @@ class Linear {
   View<double> dforce, drate;
 
   void reserve(const Rows& rows, Workspace& work);
+  void begin() {
+    factorizations = 0;
+    precise = false;
+  }
   // From here on in twofold precision.
   void be_precise(Workspace& work);
 
   // (B + C E) [H | g] = [C | k],  E = epsilon times the rows' own scales: bounds H where B is singular.
   // B and C are square, by rows, and lost.
   void set_block(const Block& b, double* B, double* C, double epsilon);
-  void set_scalar(const Block& b, double B, double C, double epsilon) {
-    const double inverse = 1 / (B + C * epsilon * rows_->row[b.first].proximal);
-    inverse_[b.square] = inverse;
-    H_[b.square] = inverse * C;
-  }
   void set_right(const Block& b, const double* k);
+  // The same of one row, by its place among the squares; E is given.
+  void set_scalar(int square, double B, double C, double E) {
+    const double inverse = 1 / (B + C * E);
+    inverse_[square] = inverse;
+    H_[square] = inverse * C;
+  }
+  void set_right(int row, int square, double k) { g_[row] = inverse_[square] * k; }
 
   bool factor();
 
@@ -47,6 +53,7 @@ class Linear {
   System<double> usual_;
   System<Twofold> precise_;
 
+  void force_steps();
   void force_step(const Block& b);
   template <class T>
   void reserve(System<T>& system, Workspace& work) const;

@@ -23,7 +23,49 @@ Twofold lifted(const Rows& rows, const Block& b, View<const double> force, View<
   return Twofold::normal(rate[b.first], low[b.first]) - Twofold(lift) * sqrt(square);
 }
 
+// The largest misses and forces of a run, in the energy norm; sum: of what a maximum loses, a NaN.
+struct Largest {
+  double miss = 0, force = 0, sum = 0;
+};
+
+Largest largest_of(const Rows& rows, const Run& r, View<const double> force, View<const double> y) {
+  const Columns& law = rows.law;
+  double miss[lanes] = {}, most[lanes] = {}, sum[lanes] = {};
+  const auto add = [&](int i, int l) {
+    const double off = std::fabs(force[i] - clip(force[i] - y[i], law.lower[i], law.upper[i]));
+    miss[l] = std::max(miss[l], rows.weight[i] * off);
+    most[l] = std::max(most[l], rows.weight[i] * std::fabs(force[i]));
+    sum[l] += off;
+  };
+  int i = r.row;
+  const int end = r.row + r.count;
+  for (; i + lanes <= end; i += lanes) {
+    for (int l = 0; l < lanes; l++) add(i + l, l);
+  }
+  for (; i < end; i++) add(i, 0);
+  Largest all;
+  for (int l = 0; l < lanes; l++) {
+    all.miss = std::max(all.miss, miss[l]);
+    all.force = std::max(all.force, most[l]);
+    all.sum += sum[l];
+  }
+  return all;
+}
+
 }  // namespace
+
+void NaturalMap::measure_run(const Rows& rows, const Run& r, View<const double> force, View<const double> rate,
+                             View<const double> low) {
+  const Columns& law = rows.law;
+  const double h = rows.h;
+  for (int i = r.row; i < r.row + r.count; i++) {
+    y[i] = excess(h, law.gap[i], law.stiffness[i], law.damping[i], law.before_touch[i], force[i], rate[i]);
+  }
+  if (!low.empty()) {
+    for (int i = r.row; i < r.row + r.count; i++) y[i] += law.slope[i] * low[i];
+  }
+  for (int i = r.row; i < r.row + r.count; i++) y[i] *= law.share[i];
+}
 
 void NaturalMap::reserve(const Rows& rows, Workspace& work) {
   line = work.take<Line>(rows.count);
@@ -48,7 +90,14 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       still = std::max(still, miss / (std::fabs(f) + std::fabs(known)));
     }
   };
-  for (int number = 0; number < rows.block.size(); number++) {
+  const auto run = [&](const Run& r) {
+    measure_run(rows, r, force, rate, low);
+    const Largest found = largest_of(rows, r, force, y);
+    worst = std::max(worst, found.miss);
+    largest = std::max(largest, found.force);
+    sum += found.sum;
+  };
+  const auto block = [&](int number) {
     const Block& b = rows.block[number];
     const Row& row = rows.row[b.first];
     const double f = force[b.first];
@@ -83,11 +132,12 @@ double NaturalMap::measure(const Rows& rows, View<const double> force, View<cons
       if (vague > 0) slack = vague * (slope < infinity ? slope / (1 + h * row.self * slope) : 1 / (h * row.self));
     }
     count(row, f, clip(target, row.lower, row.upper), row.constant, slack);
-    if (b.size == 1) continue;
+    if (b.size == 1) return;
     const double radius = std::max(0.0, f), shrink = length[number] > radius ? radius / length[number] : 1;
     for (int i = b.first + 1; i < b.first + b.size; i++)
       count(rows.row[i], force[i], rows.row[i].mu * shrink * z[i], 0, 0);
-  }
+  };
+  rows.walk(run, block);
   const double scale = std::sqrt(rows.energy + 1e-10 * largest * largest);
   if (!(sum < infinity && scale < infinity)) return moving = infinity;
   floor = scale > 0 ? 4 * std::numeric_limits<double>::epsilon() * largest / scale : 0;

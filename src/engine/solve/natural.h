@@ -9,7 +9,7 @@ namespace pliant {
 
 class NaturalMap {
  public:
-  View<Line> line;      // of scalar rows and normals
+  View<Line> line;      // of scalar rows outside runs, and normals
   View<double> y;       // of scalar rows and normals
   View<double> z;       // of tangents
   View<double> length;  // of the blocks: |z|
@@ -25,6 +25,10 @@ class NaturalMap {
 
   double moving = 0;  // the last residual without the rows that move nothing, which Newton's method ends at once
   double floor = 0;   // the residual that the rounding of the forces alone may leave
+
+ private:
+  void measure_run(const Rows& rows, const Run& r, View<const double> force, View<const double> rate,
+                   View<const double> low);
 };
 
 }  // namespace pliant

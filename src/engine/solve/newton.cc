@@ -16,18 +16,38 @@ enum : char { held = 0, active = 1, upper = 2, slips = 4, sticks = 8, unknown = 
 
 }  // namespace
 
-void Newton::reserve(const Rows& rows, const Tuning& tuning, Workspace& work) {
-  tuning_ = tuning;
+void Newton::reserve(const Rows& rows, Workspace& work) {
   force = work.filled<double>(rows.count, 0.0);
   rate = work.take<double>(rows.count);
   low = work.filled<double>(rows.count, 0.0);
   missing_ = work.filled<double>(rows.count, 0.0);
   best_ = work.take<double>(rows.count);
-  piece_ = work.filled<char>(rows.block.size(), unknown);
-  previous_ = work.filled<char>(rows.block.size(), unknown);
+  piece_ = work.take<char>(rows.block.size());
+  previous_ = work.take<char>(rows.block.size());
+  kept_ = work.take<char>(rows.block.size());
+  at_hand_ = false;
+}
+
+void Newton::begin(const Rows& rows, const Tuning& tuning) {
+  tuning_ = tuning;
+  std::fill(piece_.begin(), piece_.end(), unknown);
   settled = false;
   forget_factors(rows);
   iterations = 0;
+}
+
+void Newton::keep_factors(const Rows& rows) {
+  at_hand_ = factored_ && !refined_ && !bent_ && !rows.precise;
+  kept_epsilon_ = epsilon_;
+  std::copy(piece_.begin(), piece_.end(), kept_.begin());
+}
+
+bool Newton::factor(Linear& linear) {
+  const bool same = at_hand_ && !bent_ && linear.factorizations == 0 && !linear.precise && kept_epsilon_ == epsilon_ &&
+                    std::equal(piece_.begin(), piece_.end(), kept_.begin());
+  iterations++;
+  if (same) linear.factorizations++;  // a report does not depend on what was solved before
+  return factored_ = same || linear.factor();
 }
 
 void Newton::forget_factors(const Rows& rows) {
@@ -90,23 +110,21 @@ void Newton::start_at(const Rows& rows, View<const double> given) {
 }
 
 void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& plan) {
-  double best = infinity, last = plan.from;
+  double best = infinity, last = plan.from, found = infinity;
   bool stale = true;  // whether the factors are not worth another step
   std::copy(force.begin(), force.end(), best_.begin());
   map.measure(rows, force, rate, plan.lift);
   for (int iteration = 0, step = 0; iteration < plan.steps && step < 4 * plan.steps; step++) {
     const bool fresh = set_pieces(rows, linear, map, plan.lift, stale || !(last < tuning_.chord));
     if (fresh) {
-      if (!linear.factor()) break;
-      factored_ = true;
-      iterations++;
+      if (!factor(linear)) break;
       iteration++;
     }
     linear.solve(missing_);
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];
     rows.rates(force, rate);
     std::fill(missing_.begin(), missing_.end(), 0.0);
-    const double found = map.measure(rows, force, rate, plan.lift);
+    found = map.measure(rows, force, rate, plan.lift);
     if (found < best) {
       best = found;
       std::copy(force.begin(), force.end(), best_.begin());
@@ -120,7 +138,7 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
     if (plan.early && ((iteration == 3 && best >= tuning_.hopeless) || (iteration == 7 && best >= tuning_.slow))) break;
   }
   residual = best;
-  start_at(rows, best_);
+  if (!(found == best && best < infinity)) start_at(rows, best_);
 }
 
 // Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
@@ -128,7 +146,15 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
 bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
   bool bent = false;
   std::swap(piece_, previous_);
-  for (int number = 0; number < rows.block.size(); number++) {
+  const auto find_run = [&](const Run& r) {
+    for (int k = 0; k < r.count; k++) {
+      const int i = r.row + k;
+      const double target = force[i] - map.y[i];
+      const bool above = target > rows.law.lower[i], below = target < rows.law.upper[i];
+      piece_[r.block + k] = above ? (below ? active : upper) : held;
+    }
+  };
+  const auto find = [&](int number) {
     const Block& b = rows.block[number];
     const Row& row = rows.row[b.first];
     char piece = held;
@@ -143,17 +169,38 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
       bent = bent || (piece & slips);
     }
     piece_[number] = piece;
-  }
-  bent_ = bent;
+  };
+  rows.walk(find_run, find);
+  bent_ = bent || lift != 0;
   settled = std::equal(piece_.begin(), piece_.end(), previous_.begin());
   fresh = !(factored_ && settled) || (fresh && bent) || refined_;
   refined_ = false;
-  for (int number = 0; number < rows.block.size(); number++) {
+  const auto set = [&](int number) {
     const Block& b = rows.block[number];
     if (b.size == 1) set_scalar(rows, linear, map, b, piece_[number], fresh);
     else set_contact(rows, linear, map, number, lift, fresh);
-  }
+  };
+  rows.walk([&](const Run& r) { set_run(rows, linear, map, r, fresh); }, set);
   return fresh;
+}
+
+// As `set_scalar`, many at once.
+void Newton::set_run(const Rows& rows, Linear& linear, const NaturalMap& map, const Run& r, bool fresh) {
+  const Columns& law = rows.law;
+  if (fresh) {
+    for (int k = 0; k < r.count; k++) {
+      const int i = r.row + k;
+      const bool moves = piece_[r.block + k] == active;
+      linear.set_scalar(r.square + k, moves ? law.share[i] : 1, moves ? law.slope[i] * law.share[i] : 0,
+                        epsilon_ * law.proximal[i]);
+    }
+  }
+  for (int k = 0; k < r.count; k++) {
+    const int i = r.row + k;
+    const double f = force[i];
+    const double held_at = clip(f - map.y[i], law.lower[i], law.upper[i]) - f;
+    linear.set_right(i, r.square + k, piece_[r.block + k] == active ? -map.y[i] : held_at);
+  }
 }
 
 //   held at a bound: dlambda = bound - lambda;   active: dlambda + S dp = -(1 + h a S) y,  over 1 + h a S
@@ -171,8 +218,8 @@ void Newton::set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map,
   } else {
     k = clip(row.fixed() ? row.constant : f - map.y[b.first], row.lower, row.upper) - f;
   }
-  if (fresh) linear.set_scalar(b, B, C, epsilon_);
-  linear.set_right(b, &k);
+  if (fresh) linear.set_scalar(b.square, B, C, epsilon_ * row.proximal);
+  linear.set_right(b.first, b.square, k);
 }
 
 void Newton::set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh) {
@@ -264,9 +311,8 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
     if (slow && !rows.linear) refine(linear.precise);
     last = found;
     if (set_pieces(rows, linear, map, lift, slow)) {
-      if (iterations > limit || !linear.factor()) break;
-      factored_ = true;
-      iterations++;
+      factored_ = false;
+      if (iterations > limit || !factor(linear)) break;
     }
     linear.solve({});
     for (int i = 0; i < rows.count; i++) force[i] += linear.dforce[i];

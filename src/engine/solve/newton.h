@@ -18,7 +18,10 @@ class Newton {
   View<double> force, rate, low;  // low: of exact rates
   double residual = 0;
 
-  void reserve(const Rows& rows, const Tuning& tuning, Workspace& work);
+  void reserve(const Rows& rows, Workspace& work);
+  void begin(const Rows& rows, const Tuning& tuning);
+  // The next solve is of the same rows: its first factors may be those at hand.
+  void keep_factors(const Rows& rows);
 
   // Forces and rates at the guess (global velocities). They need not fit the momentum: `missing` is what the rates lack to
   // it, and the first step makes it up. So the pieces of the map are those of the guess, however bad its forces.
@@ -41,13 +44,16 @@ class Newton {
  private:
   View<double> missing_, best_;
   View<char> piece_, previous_;
-  bool factored_ = false, refined_ = false;
+  View<char> kept_;  // the pieces of factors at hand
+  bool factored_ = false, refined_ = false, at_hand_ = false;
   bool bent_ = false;  // whether factors of the same pieces may differ
-  double epsilon_ = 0;
+  double epsilon_ = 0, kept_epsilon_ = 0;
   Tuning tuning_;
 
+  bool factor(Linear& linear);
   void refine(bool precise);
   bool set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh);
+  void set_run(const Rows& rows, Linear& linear, const NaturalMap& map, const Run& r, bool fresh);
   void set_scalar(const Rows& rows, Linear& linear, const NaturalMap& map, const Block& b, char piece, bool fresh);
   void set_contact(const Rows& rows, Linear& linear, const NaturalMap& map, int number, double lift, bool fresh);
 };

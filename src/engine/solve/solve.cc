@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include "linalg/dense.h"
 #include "solve/certificate.h"
 #include "solve/interior.h"
 #include "solve/newton.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int usual = 8;            // iterations, above which tier 2 follows
 constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
+constexpr int patience = 4;         // times the iterations of the path, for the last resort
 constexpr int few = 3;              // Newton steps from forces on the path
 constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
 constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
@@ -27,28 +29,41 @@ bool is_sane(View<const double> numbers) {
 struct Solver::Parts {
   Workspace work;
   Patterns patterns;
-  Rows rows;
+  Rows rows, none;  // none: of islands without any
   Linear linear;
   NaturalMap map;
   Newton newton;
   Interior path;
+  Islands islands;
+  Workspace::Mark loaded{};  // behind the rows
+  bool stands = false;       // whether the rows are all of the last step, one island's
   std::vector<IslandReport> reports;
   std::vector<std::int64_t> row_island;
 
+  void load(const Step& step, const Island& island) {
+    rows.load(step, island, patterns, work);
+    linear.reserve(rows, work);
+    map.reserve(rows, work);
+    newton.reserve(rows, work);
+    loaded = work.mark();
+  }
   IslandReport solve_island(const Step& step, View<const double> guess, View<const double> start,
                             const Options& options, View<double> gain);
   void attempt(const Step& step, View<const double> guess, View<const double> start, const Options& options,
                IslandReport& report, View<double> gain);
+  void attempt_precisely(const Step& step, View<const double> guess, View<const double> start, const Options& options,
+                         IslandReport& report, View<double> gain);
   void begin(const Step& step, View<const double> guess, View<const double> start);
   void try_again(const Step& step, View<const double> guess, View<const double> start, double lift,
                  const Options& options, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
   void follow(const Options& options, double lift, View<double> best, double& least);
-  void fall_back(const Options& options, IslandReport& report, View<double> gain);
+  void fall_back(const Options& options, bool may_cancel, IslandReport& report, View<double> gain);
   void be_precise() {
     linear.be_precise(work);
     rows.precise = true;
   }
+  void be_plain() { rows.precise = linear.precise = false; }
 };
 
 Solver::Solver() : parts_(std::make_unique<Parts>()) {}
@@ -63,10 +78,7 @@ std::span<const std::int64_t> Solver::row_island() const { return parts_->row_is
 // forces of one that did not end.
 void Solver::Parts::search(const Options& options, bool convex, IslandReport& report) {
   const Workspace::Mark mark = work.mark();
-  double size = 0;
-  if (newton.residual < 1) {
-    for (int i = 0; i < rows.count; i++) size = std::max(size, rows.row[i].weight * std::fabs(newton.force[i]));
-  }
+  const double size = newton.residual < 1 ? largest_product(rows.weight.data(), newton.force.data(), rows.count) : 0;
   View<double> best = work.filled<double>(rows.count, 0.0);
   double least = infinity;
   path.reserve(rows, options.tuning, work);
@@ -161,12 +173,32 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
 }
 
+// Both tiers with more digits, where that helps.
+void Solver::Parts::attempt_precisely(const Step& step, View<const double> guess, View<const double> start,
+                                      const Options& options, IslandReport& report, View<double> gain) {
+  View<double> before = work.take<double>(rows.count);
+  const double least = newton.residual;
+  std::copy(newton.force.begin(), newton.force.end(), before.begin());
+  attempt(step, guess, start, options, report, gain);
+  if (newton.residual < least) return;
+  newton.start_at(rows, before);
+  newton.polish(rows, linear, map, options.convex ? 1 : 0, options.max_iterations, gain);
+}
+
 // The convex program, which always has an answer. Where little slides it is Coulomb's.
-void Solver::Parts::fall_back(const Options& options, IslandReport& report, View<double> gain) {
+void Solver::Parts::fall_back(const Options& options, bool may_cancel, IslandReport& report, View<double> gain) {
   View<double> before = work.take<double>(rows.count);
   std::copy(newton.force.begin(), newton.force.end(), before.begin());
-  search(options, true, report);
-  newton.polish(rows, linear, map, 1, options.max_iterations, gain);
+  Options patient = options;
+  patient.max_iterations *= patience;
+  be_plain();
+  search(patient, true, report);
+  newton.polish(rows, linear, map, 1, patient.max_iterations, gain);
+  if (!(newton.residual < options.tolerance) && may_cancel) {
+    be_precise();
+    search(patient, true, report);
+    newton.polish(rows, linear, map, 1, patient.max_iterations, gain);
+  }
   const bool answered = newton.residual < options.tolerance;
   if (!answered) {
     newton.start_at(rows, before);
@@ -181,9 +213,8 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
                                          const Options& options, View<double> gain) {
   IslandReport report;
   const double lift = options.convex ? 1 : 0;
-  linear.reserve(rows, work);
-  map.reserve(rows, work);
-  newton.reserve(rows, options.tuning, work);
+  linear.begin();
+  newton.begin(rows, options.tuning);
   rows.cancellation = options.tuning.cancellation;
   const bool may_cancel =
       rows.stiffest > options.tuning.stiff && rows.sane;  // double precision may not have the digits
@@ -195,12 +226,12 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
     be_precise();
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
-    else attempt(step, guess, start, options, report, gain);
+    else attempt_precisely(step, guess, start, options, report, gain);
   }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
   if (report.status != Status::solved && !options.convex && options.max_iterations > usual)
-    fall_back(options, report, gain);
+    fall_back(options, may_cancel, report, gain);
   report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0, newton.low) : report.residual;
   report.iterations += newton.iterations;
   report.factorizations = linear.factorizations;
@@ -209,26 +240,37 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
 
 Report Solver::solve(const Step& step, std::span<const double> guess, std::span<const double> start,
                      const Options& options, std::span<double> velocity, std::span<double> force,
-                     std::span<double> impulse, std::span<std::int64_t> state) {
+                     std::span<double> impulse, std::span<std::int64_t> state, bool shifted) {
   Parts& p = *parts_;
   Workspace& work = p.work;
-  work.reset();
   const int nv = step.velocities();
   View<double> v1 = velocity, all_forces = force;
   View<std::int64_t> states = state;
   View<const double> given = start;
   std::fill(force.begin(), force.end(), 0.0);
   std::fill(states.begin(), states.end(), static_cast<std::int64_t>(ContactState::open));
-  const Islands islands = find_islands(step, work);
+  const bool stands = shifted && p.stands && p.rows.shift(step);
+  p.stands = false;
+  if (stands) {
+    work.release(p.loaded);
+  } else {
+    work.reset();
+    p.islands = find_islands(step, work);
+    p.row_island.assign(p.islands.row_island.begin(), p.islands.row_island.end());
+  }
+  const Islands& islands = p.islands;
+  const bool alone = std::ranges::count_if(islands.number, [](int n) { return n >= 0; }) == 1;
   p.reports.clear();
   Report report;
   for (int k = 0; k < islands.count; k++) {
     const Workspace::Mark mark = work.mark();
     const Island island = islands.at(k);
-    p.rows.load(step, island, p.patterns, work);
-    View<double> gain = work.take<double>(p.rows.velocities);
-    if (p.rows.count == 0) {
-      p.rows.exact_rates({}, {}, {}, gain);
+    const bool idle = islands.number[k] < 0;
+    if (idle) p.none.load(step, island, p.patterns, work);
+    else if (!stands) p.load(step, island);
+    View<double> gain = work.take<double>(island.velocities.size());
+    if (idle) {
+      p.none.exact_rates({}, {}, {}, gain);
     } else {
       View<double> from;
       if (!given.empty()) {
@@ -256,9 +298,8 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
     for (int j = 0; j < island.velocities.size(); j++) {
       v1[island.velocities[j]] = step.velocity[island.velocities[j]] + gain[j];
     }
-    work.release(mark);
+    work.release(alone && !idle ? p.loaded : mark);
   }
-  p.row_island.assign(islands.row_island.begin(), islands.row_island.end());
   for (const IslandReport& one : p.reports) {
     report.status = std::max(report.status, one.status);
     report.residual = std::max(report.residual, one.residual);
@@ -270,6 +311,8 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
   View<double> push = impulse.empty() ? work.take<double>(nv) : View<double>(impulse);
   View<double> miss = work.take<double>(nv), size = work.take<double>(nv);
   report.momentum_residual = momentum_residual(step, all_forces, v1, push, miss, size);
+  p.stands = alone;
+  if (alone) p.newton.keep_factors(p.rows);
   return report;
 }
 

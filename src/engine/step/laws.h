@@ -35,16 +35,22 @@ Row make_row(const Step& step, int row);
 
 Line linearise_power(const Row& row, double h, double force, double rate);
 
+// S p + lambda - c of a linear law, whose terms may cancel.
+inline double excess(double h, double gap, double stiffness, double damping, double before_touch, double force,
+                     double rate) {
+  Twofold depth(gap), off(force);
+  depth.add_product(h, rate);
+  off.add_product(stiffness, depth.high);
+  off.add(stiffness * depth.low);
+  off.add_product(damping, rate);
+  off.add_product(damping, before_touch);
+  return off.value();
+}
+
 inline Line linearise(const Row& row, double h, double force, double rate) {
   if (row.power) return linearise_power(row, h, force, rate);
   if (row.slope == infinity) return {infinity, 0};
-  Twofold depth(row.gap), off(force);  // S p + lambda - c, whose terms may cancel
-  depth.add_product(h, rate);
-  off.add_product(row.stiffness, depth.high);
-  off.add(row.stiffness * depth.low);
-  off.add_product(row.damping, rate);
-  off.add_product(row.damping, row.before_touch);
-  return {row.slope, off.value()};
+  return {row.slope, excess(h, row.gap, row.stiffness, row.damping, row.before_touch, force, rate)};
 }
 
 // Force of a linear or power law at a rate, before bounds.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int body = 6;                              // directions of a motion between two bodies
 constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
+constexpr int shortest = 8;                          // run worth its loops
 constexpr double soft = 1e4, stiff = 1e8;            // h a S of laws whose own compliance bounds P
 constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
@@ -35,6 +36,8 @@ struct Plain {
   double sum = 0;
   void add(double value) { sum += value; }
   void add_product(double a, double b) { sum += a * b; }
+  void add_rest(double, double) {}
+  void join(const Plain& other) { sum += other.sum; }
   double value() const { return sum; }
   double rest() const { return 0; }
 };
@@ -60,14 +63,25 @@ void Rows::load(const Step& step, const Island& island, Patterns& patterns, Work
   work_ = &work;
   velocities = island.velocities.size();
   h = step.h;
-  sane = inertia_.factor(step, island.velocities, island.local, work);
+  lawful_ = inertia_.factor(step, island.velocities, island.local, work);
   find_groups(work);
   order(patterns, work);
   whiten(work);
   set_laws();
   compress(work);
-  free_motion(work);
+  reserve(work);
+  free_motion();
+  idle_ = false;
   for (const Block& b : block) set_scales(b);
+  find_runs();
+}
+
+bool Rows::shift(const Step& step) {
+  if (idle_) return false;
+  step_ = &step;
+  precise = false;
+  free_motion();
+  return true;
 }
 
 // A block acts on the velocities of its rows and, once whitened, on their ancestors.
@@ -270,34 +284,44 @@ void Rows::set_laws() {
   stiffest = 0;
   linear = block.size() == count;
   row = work_->take<Row>(count);
-  offset_ = work_->take<double>(count);
+  weight = work_->take<double>(count);
   for (const Group& g : group) {
     for (int i = g.first_row; i < g.first_row + g.rows; i++) {
       row[i] = make_row(*step_, source[i]);
-      offset_[i] = step_->offset[source[i]];
       const double* zi = z.at(g.values + (i - g.first_row) * g.inner);
       row[i].self = dot(zi, zi, g.inner);
-      row[i].weight = h * std::sqrt(row[i].self);
+      weight[i] = row[i].weight = h * std::sqrt(row[i].self);
       if (row[i].slope < infinity) row[i].share = 1 / (1 + h * row[i].self * row[i].slope);
       row[i].proximal = h * row[i].self;
       const double stiffness = row[i].proximal * row[i].slope;
       if (!row[i].power && soft < stiffness && stiffness < stiff) row[i].proximal *= soft / stiffness;
-      sane = sane && row[i].self < largest && std::fabs(row[i].constant) < largest && std::fabs(offset_[i]) < largest;
+      lawful_ = lawful_ && row[i].self < largest && std::fabs(row[i].constant) < largest;
       linear = linear && !row[i].power && row[i].lower == -infinity && row[i].upper == infinity;
       if (row[i].slope < infinity) stiffest = std::max(stiffest, h * row[i].self * row[i].slope);
     }
   }
 }
 
-// x* = L v0 + h inv(L') f, and the rates that it leads to
-void Rows::free_motion(Workspace& work) {
+void Rows::reserve(Workspace& work) {
   const int n = velocities;
+  offset_ = work.take<double>(count);
   free_x_ = work.take<double>(n);
   x_ = work.take<double>(n);
   gain_ = work.take<double>(n);
   free = work.take<double>(count);
   scratch_ = work.take<double>(padded(n) + padded(body));
   precise_scratch_ = work.take<Twofold>(padded(n) + padded(body));
+}
+
+// x* = L v0 + h inv(L') f, and the rates that it leads to
+void Rows::free_motion() {
+  const int n = velocities;
+  Workspace& work = *work_;
+  sane = lawful_;
+  for (int i = 0; i < count; i++) {
+    offset_[i] = step_->offset[source[i]];
+    sane = sane && std::fabs(offset_[i]) < largest;
+  }
   const Workspace::Mark mark = work.mark();
   View<double> v = work.take<double>(n), before = work.take<double>(n), push = work.take<double>(n);
   for (int j = 0; j < n; j++) {
@@ -326,6 +350,7 @@ void Rows::set_scales(const Block& b) {
                        ? clip(force_at(normal, h, offset_[b.first]), normal.lower, normal.upper)
                        : 0;
     if (!std::isfinite(force)) force = 0;
+    idle_ = true;
     normal.lower = normal.upper = normal.constant = force;
     normal.power = false;
   }
@@ -339,6 +364,38 @@ void Rows::set_scales(const Block& b) {
   for (int j = b.first + 1; j < b.first + b.size; j++) {
     row[j].proximal = row[j].mu > 0 ? h * normal.reach * row[j].inverse_mu * row[j].inverse_mu : 0;
   }
+}
+
+void Rows::find_runs() {
+  const auto fits = [&](const Block& b) {
+    const Row& r = row[b.first];
+    return b.size == 1 && !r.power && !r.fixed() && r.slope < infinity && r.self > 0;
+  };
+  run = work_->take<Run>(block.size() / shortest + 1);
+  int found = 0, length = 0;
+  for (int number = 0; number <= block.size(); number++) {
+    if (number < block.size() && fits(block[number])) {
+      length++;
+      continue;
+    }
+    if (length >= shortest) {
+      const Block& b = block[number - length];
+      run[found++] = {number - length, b.first, b.square, length};
+    }
+    length = 0;
+  }
+  run = run.part(0, found);
+  if (found == 0) return;
+  const auto column = [&](double Row::* field) {
+    View<double> values = work_->take<double>(count);
+    for (const Run& r : run) {
+      for (int i = r.row; i < r.row + r.count; i++) values[i] = row[i].*field;
+    }
+    return values;
+  };
+  law = {column(&Row::gap),          column(&Row::stiffness), column(&Row::damping),
+         column(&Row::before_touch), column(&Row::slope),     column(&Row::share),
+         column(&Row::lower),        column(&Row::upper),     column(&Row::proximal)};
 }
 
 template <class T>
@@ -395,19 +452,25 @@ template <class Sum>
 void Rows::sum_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
   const Step& s = *step_;
   const int n = velocities;
-  View<Sum> impulse = work_->filled<Sum>(n, Sum());  // h (f + G' lambda)
-  View<double> more = work_->take<double>(n);
+  View<Sum> impulse =
+      work_->filled<Sum>(2 * n, Sum());  // h (f + G' lambda), of every other row: the sums overlap in time
+  View<double> more = work_->take<double>(n), before = work_->take<double>(n);
   for (int j = 0; j < n; j++) impulse[j].add_product(h, s.force[island_.velocities[j]]);
   for (int i = 0; i < count; i++) {
     if (force[i] == 0) continue;
     const double push = h * force[i], rest = std::fma(h, force[i], -push);
+    const int part = i % 2 * n;
     for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
-      Sum& sum = impulse[island_.local[s.jacobian_column[e]]];
+      Sum& sum = impulse[part + island_.local[s.jacobian_column[e]]];
       sum.add_product(s.jacobian_value[e], push);
-      sum.add_product(s.jacobian_value[e], rest);
+      sum.add_rest(s.jacobian_value[e], rest);
     }
   }
-  for (int j = 0; j < n; j++) gain[j] = impulse[j].value();
+  View<double> reached = work_->take<double>(n);
+  for (int j = 0; j < n; j++) {
+    impulse[j].join(impulse[n + j]);
+    gain[j] = impulse[j].value();
+  }
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
   for (int j = 0; j < n; j++) {  // what is missing of M gain
@@ -420,15 +483,23 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
   }
   inertia_.solve_transposed(more);
   inertia_.solve(more);
+  for (int j = 0; j < n; j++) {
+    before[j] = s.velocity[island_.velocities[j]];
+    reached[j] = before[j] + (gain[j] + more[j]);
+  }
   for (int i = 0; i < count; i++) {
     Sum sum;
     sum.add(offset_[i]);
     for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
       const int j = island_.local[s.jacobian_column[e]];
       const double value = s.jacobian_value[e];
-      sum.add_product(value, s.velocity[s.jacobian_column[e]]);
-      sum.add_product(value, gain[j]);
-      sum.add_product(value, more[j]);
+      if constexpr (std::is_same_v<Sum, Plain>) {
+        sum.add_product(value, reached[j]);
+      } else {
+        sum.add_product(value, before[j]);
+        sum.add_product(value, gain[j]);
+        sum.add_product(value, more[j]);
+      }
     }
     rate[i] = sum.value();
     if (!low.empty()) low[i] = sum.rest();
@@ -437,8 +508,7 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
 }
 
 void Rows::exact_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
-  double largest = 0;
-  for (int i = 0; i < count; i++) largest = std::max(largest, row[i].weight * std::fabs(force[i]));
+  const double largest = largest_product(weight.data(), force.data(), count);
   const Workspace::Mark mark = work_->mark();
   if (precise || inertia_.spread() > wide || largest > cancellation * std::sqrt(energy))
     sum_rates<Twofold>(force, rate, low, gain);
@@ -454,14 +524,18 @@ double Rows::friction_length(const Block& b, View<const double> force) const {
 }
 
 void Rows::project(View<double> force) const {
-  for (const Block& b : block) {
+  const auto run = [&](const Run& r) {
+    for (int i = r.row; i < r.row + r.count; i++) force[i] = clip(force[i], law.lower[i], law.upper[i]);
+  };
+  walk(run, [&](int number) {
+    const Block& b = block[number];
     double& normal = force[b.first];
     normal = clip(normal, row[b.first].lower, row[b.first].upper);
-    if (b.size == 1) continue;
+    if (b.size == 1) return;
     const double length = friction_length(b, force), radius = std::max(0.0, normal);
     const double shrink = length > radius ? radius / length : 1;
     for (int i = b.first + 1; i < b.first + b.size; i++) force[i] *= row[i].mu > 0 ? shrink : 0;
-  }
+  });
 }
 
 }  // namespace pliant

@@ -21,6 +21,16 @@ struct Group {
   int basis = 0, rank = 0;     // its part of `directions`, the rows of Q; 0: none
 };
 
+// Scalar rows of linear laws one after the other, their blocks and squares too: loops over them have no branches.
+struct Run {
+  int block, row, square, count;
+};
+
+// What loops over runs read of their rows, column by column (step/laws.h).
+struct Columns {
+  View<double> gap, stiffness, damping, before_touch, slope, share, lower, upper, proximal;
+};
+
 // Orders of elimination, kept while the graph of contacts stands.
 class Patterns {
  public:
@@ -47,16 +57,33 @@ class Rows {
   double cancellation = 10;  // so are forces that many times larger than what moves
   View<Row> row;
   View<Block> block;
+  View<Run> run;
+  Columns law;  // filled where there are runs
   View<Group> group;
   View<int> column;  // of the groups, in the order of elimination
   View<double> z, directions;
-  View<int> source;   // of a row: its number in the step
-  View<double> free;  // rates without any force
+  View<double> weight;  // of the rows, as theirs
+  View<int> source;     // of a row: its number in the step
+  View<double> free;    // rates without any force
   const Pattern* pattern = nullptr;
   Sets sets;  // of the groups with columns; group g is set set_of[g]
   View<int> set_of;
 
   void load(const Step& step, const Island& island, Patterns& patterns, Workspace& work);
+  // The same rows with the rate offsets and the force of another step. False where that changes more than rates: load them.
+  bool shift(const Step& step);
+
+  // All blocks in their order: the runs, and the numbers of the blocks outside them.
+  template <class F, class G>
+  void walk(F&& on_run, G&& on_block) const {
+    int number = 0;
+    for (const Run& r : run) {
+      for (; number < r.block; number++) on_block(number);
+      on_run(r);
+      number += r.count;
+    }
+    for (; number < block.size(); number++) on_block(number);
+  }
 
   // Row i of a group as Z has it, into `width` numbers.
   void expand(const Group& g, int i, View<double> to) const;
@@ -92,6 +119,8 @@ class Rows {
   Island island_;
   Workspace* work_ = nullptr;
   Inertia inertia_;
+  bool lawful_ = true;  // what `sane` says without the offsets
+  bool idle_ = false;   // whether the force of a row is that of its offset
   View<double> x_, free_x_, offset_, gain_;
   View<double> scratch_;
   View<Twofold> precise_scratch_;
@@ -107,9 +136,11 @@ class Rows {
   void order(Patterns& patterns, Workspace& work);
   void whiten(Workspace& work);
   void compress(Workspace& work);
-  void free_motion(Workspace& work);
+  void reserve(Workspace& work);
+  void free_motion();
   void set_laws();
   void set_scales(const Block& b);
+  void find_runs();
   template <class Sum>
   void sum_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const;
 };

@@ -21,7 +21,7 @@ def mujoco() -> Any:
     try:
         import mujoco as package
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # into the middle of its own
+        if any(isinstance(cause, KeyboardInterrupt) for cause in causes(error)):  # into the middle of its own
             raise KeyboardInterrupt from error
         raise ImportError(f"models need MuJoCo, which cannot be imported ({error}): pip install mujoco") from error
     version = tuple(int(part) for part in package.__version__.split(".")[:2])
@@ -30,6 +30,13 @@ def mujoco() -> Any:
             f'MuJoCo {package.__version__} is not known to this pliant, which knows 4: pip install "{WANTED}"'
         )
     return package
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """It, and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def part_of_mujoco(name: str) -> Any:
