@@ -50,7 +50,7 @@ def test_warm_starts_change_the_work_not_the_answer(ids, solver):
     np.testing.assert_allclose(warm.velocity, cold.velocity, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(warm.forces[0], cold.forces[0], rtol=1e-6, atol=1e-6)
     if set(ids) == set(IDS):  # it starts from the answer, in whatever order
-        assert warm.iterations == 1 < cold.iterations
+        assert warm.iterations <= 1 < cold.iterations
 
 
 @every_solver
@@ -60,7 +60,7 @@ def test_constraints_are_found_by_name(solver):
     rows = problem.constraints[::-1]
     swapped = StepProblem(problem.mass, problem.velocity, problem.force, problem.step, rows)
     warm = pliant.solve(swapped, solver, warm_start=before)
-    assert warm.iterations == 1 < before.iterations
+    assert warm.iterations <= 1 < before.iterations
     np.testing.assert_allclose(warm.forces[1], before.forces[0], rtol=1e-9, atol=1e-9)
     # without names the position counts: another kind there is another constraint
     plain = plate(IDS, names=("", ""))

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include "linalg/dense.h"
 #include "solve/solve.h"
 
 namespace pliant {
@@ -64,7 +65,7 @@ Step step_of(const Request& r) {
 // The guess is MuJoCo's last acceleration carried on, which users may overwrite with anything.
 std::span<const double> guess_of(const Request& r) {
   const auto guess = view(r.guess, r.velocities);
-  return std::ranges::all_of(guess, [](double x) { return std::fabs(x) < 1e150; }) ? guess : std::span<const double>();
+  return is_sane(guess) ? guess : std::span<const double>();
 }
 
 std::int64_t solve(const Request& r) {

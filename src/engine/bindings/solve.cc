@@ -7,6 +7,7 @@
 #include <vector>
 #include "bindings/arrays.h"
 #include "bindings/record.h"
+#include "linalg/dense.h"
 #include "solve/certificate.h"
 #include "solve/solve.h"
 
@@ -21,8 +22,7 @@ std::span<const double> start_of(nb::handle data, std::size_t size, const char* 
   if (values.size() != size) {
     throw nb::value_error((std::string(name) + " must have " + std::to_string(size) + " entries").c_str());
   }
-  const bool finite = std::all_of(values.begin(), values.end(), [](double x) { return std::fabs(x) < 1e150; });
-  return finite ? values : std::span<const double>{};
+  return is_sane(values) ? values : std::span<const double>{};
 }
 
 // A number of the tiers by its name: one of the two.
@@ -103,7 +103,6 @@ nb::tuple solve(const Record& record, nb::handle guess, nb::handle start, bool c
     report =
         solver.solve(step, near, forces, options, velocity.values, force.values, impulse.values, state.values, shifted);
     last = record.family();
-    for (double& entry : force.values) entry += 0.0;  // no negative zeros
   }
   const std::span<const IslandReport> islands = solver.islands();
   NewReals residual = new_reals(islands.size()), law_residual = new_reals(islands.size());

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <type_traits>
 #include "linalg/four.h"
 
@@ -34,6 +35,26 @@ inline double largest_product(const double* a, const double* b, int n) {
   }
   for (; i < n; i++) most[0] = std::max(most[0], std::fabs(a[i] * b[i]));
   return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+}
+
+// Whether all numbers have finite squares. No branches: a NaN is lost by a maximum, not by a sum.
+inline bool is_sane(std::span<const double> numbers) {
+  double most[lanes] = {}, sum[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= numbers.size(); i += lanes) {
+    for (std::size_t l = 0; l < lanes; l++) {
+      const double x = std::fabs(numbers[i + l]);
+      most[l] = std::max(most[l], x);
+      sum[l] += x;
+    }
+  }
+  for (; i < numbers.size(); i++) {
+    most[0] = std::max(most[0], std::fabs(numbers[i]));
+    sum[0] += std::fabs(numbers[i]);
+  }
+  bool sane = true;
+  for (int l = 0; l < lanes; l++) sane = sane && most[l] < 1e150 && !std::isnan(sum[l]);
+  return sane;
 }
 
 // to := from[index], n numbers and zeros to whole fours. Numbers that were stored one by one could not be loaded by fours at
@@ -141,6 +162,22 @@ inline void combine(const double* a, int n, int k, const S* y, T* x) {
     }
     if (i < k) sum[0] = multiply_add(Four<T>::load(a + i * n + c), Four<T>(T(y[i])), sum[0]);
     multiply_add(Four<T>(T(1.0)), sum[0], sum[1]).store(x + c);
+  }
+}
+
+// x := sum_i y_i a_i, size := sum_i |y_i a_i|, as above
+inline void combine(const double* a, int n, int k, const double* y, double* x, double* size) {
+  for (int c = 0; c < n; c += lanes) {
+    double sum[lanes] = {}, most[lanes] = {};
+    for (int i = 0; i < k; i++) {
+      for (int l = 0; l < lanes; l++) {
+        const double product = y[i] * a[i * n + c + l];
+        sum[l] += product;
+        most[l] += std::fabs(product);
+      }
+    }
+    std::copy_n(sum, lanes, x + c);
+    std::copy_n(most, lanes, size + c);
   }
 }
 

@@ -25,10 +25,6 @@ struct Twofold {
   }
   // The same of a product too small to change `high` by much.
   void add_rest(double a, double b) { low += a * b; }
-  void join(const Twofold& other) {
-    add(other.high);
-    low += other.low;
-  }
   double value() const { return high + low; }
   double rest() const { return (high - value()) + low; }  // of what value() leaves
   explicit operator double() const { return high + low; }

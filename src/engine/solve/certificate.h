@@ -13,9 +13,8 @@ struct Certificate {
 Certificate certify(const Step& step, View<const double> force, View<const double> velocity, bool convex);
 
 // max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M| (|v0| + |v1|) + h |f| + h |G|' |lambda|)_j. Not |v1 - v0|: forces may be
-// too small to change v0 in its last digit, and v1 = v0 is then right.
-// impulse := h G' lambda, (nv); miss, size: (nv), to work with.
-double momentum_residual(const Step& step, View<const double> force, View<const double> velocity, View<double> impulse,
-                         View<double> miss, View<double> size);
+// too small to change v0 in its last digit, and v1 = v0 is then right. impulse: h G' lambda, size: h |G|' |lambda|, (nv).
+double momentum_residual(const Step& step, View<const double> velocity, View<const double> impulse,
+                         View<const double> size);
 
 }  // namespace pliant

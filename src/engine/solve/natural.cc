@@ -32,7 +32,8 @@ Largest largest_of(const Rows& rows, const Run& r, View<const double> force, Vie
   const Columns& law = rows.law;
   double miss[lanes] = {}, most[lanes] = {}, sum[lanes] = {};
   const auto add = [&](int i, int l) {
-    const double off = std::fabs(force[i] - clip(force[i] - y[i], law.lower[i], law.upper[i]));
+    const double target = std::max(std::min(force[i] - y[i], law.upper[i]), law.lower[i]);
+    const double off = std::fabs(force[i] - target);
     miss[l] = std::max(miss[l], rows.weight[i] * off);
     most[l] = std::max(most[l], rows.weight[i] * std::fabs(force[i]));
     sum[l] += off;
@@ -58,13 +59,15 @@ void NaturalMap::measure_run(const Rows& rows, const Run& r, View<const double> 
                              View<const double> low) {
   const Columns& law = rows.law;
   const double h = rows.h;
-  for (int i = r.row; i < r.row + r.count; i++) {
-    y[i] = excess(h, law.gap[i], law.stiffness[i], law.damping[i], law.before_touch[i], force[i], rate[i]);
+  const auto off = [&](int i) {
+    return excess(h, law.gap[i], law.stiffness[i], law.damping[i], law.before_touch[i], force[i], rate[i]);
+  };
+  const int end = r.row + r.count;
+  if (low.empty()) {
+    for (int i = r.row; i < end; i++) y[i] = off(i) * law.share[i];
+  } else {
+    for (int i = r.row; i < end; i++) y[i] = (off(i) + law.slope[i] * low[i]) * law.share[i];
   }
-  if (!low.empty()) {
-    for (int i = r.row; i < r.row + r.count; i++) y[i] += law.slope[i] * low[i];
-  }
-  for (int i = r.row; i < r.row + r.count; i++) y[i] *= law.share[i];
 }
 
 void NaturalMap::reserve(const Rows& rows, Workspace& work) {

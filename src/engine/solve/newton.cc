@@ -43,11 +43,9 @@ void Newton::keep_factors(const Rows& rows) {
 }
 
 bool Newton::factor(Linear& linear) {
-  const bool same = at_hand_ && !bent_ && linear.factorizations == 0 && !linear.precise && kept_epsilon_ == epsilon_ &&
-                    std::equal(piece_.begin(), piece_.end(), kept_.begin());
   iterations++;
-  if (same) linear.factorizations++;  // a report does not depend on what was solved before
-  return factored_ = same || linear.factor();
+  if (same_) linear.factorizations++;  // a report does not depend on what was solved before
+  return factored_ = same_ || linear.factor();
 }
 
 void Newton::forget_factors(const Rows& rows) {
@@ -59,6 +57,7 @@ void Newton::start(const Rows& rows, View<const double> before, View<const doubl
   const double h = rows.h;
   const Workspace::Mark mark = work.mark();
   View<double> old = work.take<double>(rows.count);
+  rows.find_free();
   rows.rates_of(guess, rate);
   rows.rates_of(before, old);
   double changed = 0, fastest = 0;
@@ -147,11 +146,13 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
   bool bent = false;
   std::swap(piece_, previous_);
   const auto find_run = [&](const Run& r) {
-    for (int k = 0; k < r.count; k++) {
-      const int i = r.row + k;
-      const double target = force[i] - map.y[i];
-      const bool above = target > rows.law.lower[i], below = target < rows.law.upper[i];
-      piece_[r.block + k] = above ? (below ? active : upper) : held;
+    const View<const double> f = force.part(r.row, r.count), y = map.y.part(r.row, r.count);
+    const View<const double> low = rows.law.lower.part(r.row, r.count), high = rows.law.upper.part(r.row, r.count);
+    const View<char> piece = piece_.part(r.block, r.count);
+    for (int k = 0; k < piece.size(); k++) {
+      const double target = f[k] - y[k];
+      const int above = target > low[k], beyond = !(target < high[k]);
+      piece[k] = static_cast<char>(above + (above & beyond));
     }
   };
   const auto find = [&](int number) {
@@ -175,31 +176,35 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
   settled = std::equal(piece_.begin(), piece_.end(), previous_.begin());
   fresh = !(factored_ && settled) || (fresh && bent) || refined_;
   refined_ = false;
+  same_ = at_hand_ && !bent_ && linear.factorizations == 0 && !linear.precise && kept_epsilon_ == epsilon_ &&
+          std::equal(piece_.begin(), piece_.end(), kept_.begin());
+  const bool anew = fresh && !same_;
   const auto set = [&](int number) {
     const Block& b = rows.block[number];
-    if (b.size == 1) set_scalar(rows, linear, map, b, piece_[number], fresh);
-    else set_contact(rows, linear, map, number, lift, fresh);
+    if (b.size == 1) set_scalar(rows, linear, map, b, piece_[number], anew);
+    else set_contact(rows, linear, map, number, lift, anew);
   };
-  rows.walk([&](const Run& r) { set_run(rows, linear, map, r, fresh); }, set);
+  rows.walk([&](const Run& r) { set_run(rows, linear, map, r, anew); }, set);
   return fresh;
 }
 
-// As `set_scalar`, many at once.
+// As `set_scalar`, many at once; whether a row is active is found anew, as numbers beside the others.
 void Newton::set_run(const Rows& rows, Linear& linear, const NaturalMap& map, const Run& r, bool fresh) {
   const Columns& law = rows.law;
   if (fresh) {
     for (int k = 0; k < r.count; k++) {
       const int i = r.row + k;
-      const bool moves = piece_[r.block + k] == active;
-      linear.set_scalar(r.square + k, moves ? law.share[i] : 1, moves ? law.slope[i] * law.share[i] : 0,
-                        epsilon_ * law.proximal[i]);
+      const double target = force[i] - map.y[i];
+      const bool moves = (target > law.lower[i]) & (target < law.upper[i]);
+      const double share = law.share[i], slope = law.slope[i] * share;
+      linear.set_scalar(r.square + k, moves ? share : 1, moves ? slope : 0, epsilon_ * law.proximal[i]);
     }
   }
   for (int k = 0; k < r.count; k++) {
     const int i = r.row + k;
-    const double f = force[i];
-    const double held_at = clip(f - map.y[i], law.lower[i], law.upper[i]) - f;
-    linear.set_right(i, r.square + k, piece_[r.block + k] == active ? -map.y[i] : held_at);
+    const double f = force[i], target = f - map.y[i];
+    const bool moves = (target > law.lower[i]) & (target < law.upper[i]);
+    linear.set_right(i, r.square + k, moves ? -map.y[i] : clip(target, law.lower[i], law.upper[i]) - f);
   }
 }
 
@@ -288,7 +293,8 @@ void Newton::refine(bool precise) {
   if (refined_) epsilon_ = std::max(tuning_.finer * epsilon_, least);
 }
 
-void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain) {
+void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain,
+                    double near) {
   constexpr int patience = 2;  // steps in a row that may be for the worse, while the pieces settle
   const int steps = tuning_.polish;
   double best = infinity, last = infinity;
@@ -305,7 +311,7 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
       best = found;
       std::copy(force.begin(), force.end(), best_.begin());
     }
-    if (found < 0.001 * rounding || worse > patience || step == steps) break;
+    if (found < 0.001 * rounding || worse > patience || step == steps || !(best < near)) break;
     const bool slow = found > 0.3 * last;
     if ((slow || step > 1) && found < std::max(rounding, map.floor)) break;
     if (slow && !rows.linear) refine(linear.precise);

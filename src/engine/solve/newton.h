@@ -33,8 +33,9 @@ class Newton {
   void run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& plan);
 
   // Steps with exact rates while the residual falls; `rate` and `gain` are exact afterwards. limit: of all iterations,
-  // after which only the factors at hand are used.
-  void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain);
+  // after which only the factors at hand are used. near: the residual above which there is no step at all.
+  void polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain,
+              double near = infinity);
 
   void forget_factors(const Rows& rows);
 
@@ -46,6 +47,7 @@ class Newton {
   View<char> piece_, previous_;
   View<char> kept_;  // the pieces of factors at hand
   bool factored_ = false, refined_ = false, at_hand_ = false;
+  bool same_ = false;  // whether the factors at hand are those of the pieces
   bool bent_ = false;  // whether factors of the same pieces may differ
   double epsilon_ = 0, kept_epsilon_ = 0;
   Tuning tuning_;

@@ -17,12 +17,8 @@ constexpr int patience = 4;         // times the iterations of the path, for the
 constexpr int few = 3;              // Newton steps from forces on the path
 constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
 constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
+constexpr double at_hand = 1e-6;    // residual of given forces that lack their last digits alone
 constexpr double rounding = 1e-11;  // a residual that needs no more digits
-constexpr double largest = 1e150;   // numbers beyond have no finite squares
-
-bool is_sane(View<const double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::fabs(x) < largest; });
-}
 
 }  // namespace
 
@@ -58,6 +54,7 @@ struct Solver::Parts {
                  const Options& options, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
   void follow(const Options& options, double lift, View<double> best, double& least);
+  void find_states(View<std::int64_t> states) const;
   void fall_back(const Options& options, bool may_cancel, IslandReport& report, View<double> gain);
   void be_precise() {
     linear.be_precise(work);
@@ -82,6 +79,7 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
   View<double> best = work.filled<double>(rows.count, 0.0);
   double least = infinity;
   path.reserve(rows, options.tuning, work);
+  rows.find_free();
   for (double wider = 1; wider <= options.tuning.widest; wider *= farther) {
     path.start(rows, linear, convex, size, wider);
     follow(options, convex ? 1.0 : 0.0, best, least);
@@ -158,6 +156,11 @@ void Solver::Parts::begin(const Step& step, View<const double> guess, View<const
 void Solver::Parts::attempt(const Step& step, View<const double> guess, View<const double> start,
                             const Options& options, IslandReport& report, View<double> gain) {
   const double lift = options.convex ? 1 : 0;
+  if (!start.empty()) {
+    std::copy(start.begin(), start.end(), newton.force.begin());
+    newton.polish(rows, linear, map, lift, options.max_iterations, gain, at_hand);
+    if (newton.residual < options.tolerance) return;
+  }
   begin(step, guess, start);
   newton.run(rows, linear, map,
              {.steps = std::min(options.tuning.steps, options.max_iterations),
@@ -238,6 +241,21 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   return report;
 }
 
+void Solver::Parts::find_states(View<std::int64_t> states) const {
+  const auto run = [](const Run&) {};
+  const auto block = [&](int number) {
+    const Block& b = rows.block[number];
+    if (b.size == 1) return;
+    const double normal = newton.force[b.first];
+    bool rubs = false;
+    for (int i = b.first + 1; i < b.first + b.size; i++) rubs = rubs || rows.row[i].mu > 0;
+    const bool slides = !rubs || map.length[number] > normal * (1 + 1e-9);
+    const ContactState found = normal <= 0 ? ContactState::open : slides ? ContactState::slip : ContactState::stick;
+    states[rows.source[b.first]] = static_cast<std::int64_t>(found);
+  };
+  rows.walk(run, block);
+}
+
 Report Solver::solve(const Step& step, std::span<const double> guess, std::span<const double> start,
                      const Options& options, std::span<double> velocity, std::span<double> force,
                      std::span<double> impulse, std::span<std::int64_t> state, bool shifted) {
@@ -262,6 +280,9 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
   const bool alone = std::ranges::count_if(islands.number, [](int n) { return n >= 0; }) == 1;
   p.reports.clear();
   Report report;
+  View<double> push = impulse.empty() ? work.take<double>(nv) : View<double>(impulse), size = work.take<double>(nv);
+  std::fill(push.begin(), push.end(), 0.0);
+  std::fill(size.begin(), size.end(), 0.0);
   for (int k = 0; k < islands.count; k++) {
     const Workspace::Mark mark = work.mark();
     const Island island = islands.at(k);
@@ -283,17 +304,9 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
         one.residual = infinity;
       }
       p.reports.push_back(one);
-      for (int n = 0; n < p.rows.block.size(); n++) {
-        const Block& b = p.rows.block[n];
-        for (int i = b.first; i < b.first + b.size; i++) all_forces[p.rows.source[i]] = p.newton.force[i] + 0.0;
-        if (states.empty() || b.size == 1) continue;
-        const double normal = p.newton.force[b.first];
-        bool rubs = false;
-        for (int i = b.first + 1; i < b.first + b.size; i++) rubs = rubs || p.rows.row[i].mu > 0;
-        const bool slides = !rubs || p.map.length[n] > normal * (1 + 1e-9);
-        const ContactState found = normal <= 0 ? ContactState::open : slides ? ContactState::slip : ContactState::stick;
-        states[p.rows.source[b.first]] = static_cast<std::int64_t>(found);
-      }
+      for (int i = 0; i < p.rows.count; i++) all_forces[p.rows.source[i]] = p.newton.force[i] + 0.0;
+      p.rows.add_impulse(p.newton.force, push, size);
+      if (!states.empty()) p.find_states(states);
     }
     for (int j = 0; j < island.velocities.size(); j++) {
       v1[island.velocities[j]] = step.velocity[island.velocities[j]] + gain[j];
@@ -308,9 +321,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
     report.factorizations += one.factorizations;
   }
   if (!is_sane(v1)) report.status = Status::non_finite;
-  View<double> push = impulse.empty() ? work.take<double>(nv) : View<double>(impulse);
-  View<double> miss = work.take<double>(nv), size = work.take<double>(nv);
-  report.momentum_residual = momentum_residual(step, all_forces, v1, push, miss, size);
+  report.momentum_residual = momentum_residual(step, v1, push, size);
   p.stands = alone;
   if (alone) p.newton.keep_factors(p.rows);
   return report;

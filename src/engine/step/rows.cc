@@ -10,6 +10,7 @@ namespace {
 
 constexpr int body = 6;                              // directions of a motion between two bodies
 constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
+constexpr double fullness = 0.5;                     // share of entries of G above which it is kept dense
 constexpr int shortest = 8;                          // run worth its loops
 constexpr double soft = 1e4, stiff = 1e8;            // h a S of laws whose own compliance bounds P
 constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
@@ -37,7 +38,6 @@ struct Plain {
   void add(double value) { sum += value; }
   void add_product(double a, double b) { sum += a * b; }
   void add_rest(double, double) {}
-  void join(const Plain& other) { sum += other.sum; }
   double value() const { return sum; }
   double rest() const { return 0; }
 };
@@ -193,10 +193,11 @@ void Rows::order(Patterns& patterns, Workspace& work) {
 // Every row solves z L = g from its last column on, with the part of L that its group has.
 void Rows::whiten(Workspace& work) {
   const Step& s = *step_;
+  own_ = work.take<double>(z.size());
   const Workspace::Mark mark = work.mark();
   View<int> place = work.take<int>(velocities);
   View<double> lower = work.take<double>(0), inverse = lower;
-  for (const Group& g : group) {
+  for (Group& g : group) {
     const Workspace::Mark inner = work.mark();
     lower = work.filled<double>(g.width * g.stride, 0.0);
     inverse = work.take<double>(g.width);
@@ -208,11 +209,17 @@ void Rows::whiten(Workspace& work) {
       for (int e = 0; e < columns.size() - 1; e++) lower[c * g.stride + place[columns[e]]] = values[e];
       inverse[c] = inertia_.inverse_diagonal(own[c]);
     }
+    std::int64_t entries = 0;
+    for (int i = g.first_row; i < g.first_row + g.rows; i++) {
+      entries += s.jacobian_start[source[i] + 1] - s.jacobian_start[source[i]];
+    }
+    g.full = static_cast<double>(entries) >= fullness * g.rows * g.stride;
     for (int i = g.first_row; i < g.first_row + g.rows; i++) {
       double* zi = z.at(g.values + (i - g.first_row) * g.inner);
       for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
         zi[place[island_.local[s.jacobian_column[e]]]] = s.jacobian_value[e];
       }
+      if (g.full) std::copy_n(zi, g.stride, own_.at(g.values + (i - g.first_row) * g.stride));
       for (int c = g.width - 1; c >= 0; c--) {
         if (zi[c] == 0) continue;
         const double value = zi[c] *= inverse[c];
@@ -309,19 +316,20 @@ void Rows::reserve(Workspace& work) {
   x_ = work.take<double>(n);
   gain_ = work.take<double>(n);
   free = work.take<double>(count);
-  scratch_ = work.take<double>(padded(n) + padded(body));
+  scratch_ = work.take<double>(padded(n) + std::max(padded(n), padded(body)));
   precise_scratch_ = work.take<Twofold>(padded(n) + padded(body));
 }
 
-// x* = L v0 + h inv(L') f, and the rates that it leads to
+// x* = L v0 + h inv(L') f
 void Rows::free_motion() {
   const int n = velocities;
   Workspace& work = *work_;
-  sane = lawful_;
+  int fine = 0;
   for (int i = 0; i < count; i++) {
     offset_[i] = step_->offset[source[i]];
-    sane = sane && std::fabs(offset_[i]) < largest;
+    fine += std::fabs(offset_[i]) < largest;
   }
+  sane = lawful_ && fine == count;
   const Workspace::Mark mark = work.mark();
   View<double> v = work.take<double>(n), before = work.take<double>(n), push = work.take<double>(n);
   for (int j = 0; j < n; j++) {
@@ -337,9 +345,11 @@ void Rows::free_motion() {
     free_x_[pattern->position[static_cast<std::size_t>(j)]] = after;
   }
   work.release(mark);
-  View<double> none = work.filled<double>(count, 0.0);
-  rates(none, free);
-  work.release(mark);
+}
+
+void Rows::find_free() const {
+  std::copy(offset_.begin(), offset_.end(), free.begin());
+  for (const Group& g : group) add_along(g, View<const double>(free_x_), free);
 }
 
 void Rows::set_scales(const Block& b) {
@@ -452,25 +462,28 @@ template <class Sum>
 void Rows::sum_rates(View<const double> force, View<double> rate, View<double> low, View<double> gain) const {
   const Step& s = *step_;
   const int n = velocities;
-  View<Sum> impulse =
-      work_->filled<Sum>(2 * n, Sum());  // h (f + G' lambda), of every other row: the sums overlap in time
+  constexpr bool plain = std::is_same_v<Sum, Plain>;
+  View<Sum> impulse = work_->filled<Sum>(n, Sum());  // h (f + G' lambda)
   View<double> more = work_->take<double>(n), before = work_->take<double>(n);
   for (int j = 0; j < n; j++) impulse[j].add_product(h, s.force[island_.velocities[j]]);
-  for (int i = 0; i < count; i++) {
-    if (force[i] == 0) continue;
-    const double push = h * force[i], rest = std::fma(h, force[i], -push);
-    const int part = i % 2 * n;
-    for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
-      Sum& sum = impulse[part + island_.local[s.jacobian_column[e]]];
-      sum.add_product(s.jacobian_value[e], push);
-      sum.add_rest(s.jacobian_value[e], rest);
+  for (const Group& g : group) {
+    if (plain && g.full) {
+      combine(own_.at(g.values), g.stride, g.rows, force.at(g.first_row), scratch<double>());
+      for (int c = 0; c < g.width; c++) impulse[columns_[g.columns + c]].add_product(h, scratch<double>()[c]);
+      continue;
+    }
+    for (int i = g.first_row; i < g.first_row + g.rows; i++) {
+      if (force[i] == 0) continue;
+      const double push = h * force[i], rest = std::fma(h, force[i], -push);
+      for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+        Sum& sum = impulse[island_.local[s.jacobian_column[e]]];
+        sum.add_product(s.jacobian_value[e], push);
+        sum.add_rest(s.jacobian_value[e], rest);
+      }
     }
   }
   View<double> reached = work_->take<double>(n);
-  for (int j = 0; j < n; j++) {
-    impulse[j].join(impulse[n + j]);
-    gain[j] = impulse[j].value();
-  }
+  for (int j = 0; j < n; j++) gain[j] = impulse[j].value();
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
   for (int j = 0; j < n; j++) {  // what is missing of M gain
@@ -487,13 +500,13 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
     before[j] = s.velocity[island_.velocities[j]];
     reached[j] = before[j] + (gain[j] + more[j]);
   }
-  for (int i = 0; i < count; i++) {
+  const auto sum_row = [&](int i) {
     Sum sum;
     sum.add(offset_[i]);
     for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
       const int j = island_.local[s.jacobian_column[e]];
       const double value = s.jacobian_value[e];
-      if constexpr (std::is_same_v<Sum, Plain>) {
+      if constexpr (plain) {
         sum.add_product(value, reached[j]);
       } else {
         sum.add_product(value, before[j]);
@@ -503,6 +516,17 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
     }
     rate[i] = sum.value();
     if (!low.empty()) low[i] = sum.rest();
+  };
+  for (const Group& g : group) {
+    const int end = g.first_row + g.rows;
+    if (plain && g.full) {
+      gather(reached.data(), columns_.data() + g.columns, g.width, scratch<double>());
+      std::copy(offset_.at(g.first_row), offset_.at(end), rate.at(g.first_row));
+      if (!low.empty()) std::fill(low.at(g.first_row), low.at(end), 0.0);
+      add_products(own_.at(g.values), g.stride, g.rows, scratch<double>(), rate.at(g.first_row));
+    } else {
+      for (int i = g.first_row; i < end; i++) sum_row(i);
+    }
   }
   for (int j = 0; j < n; j++) gain[j] += more[j];
 }
@@ -514,6 +538,31 @@ void Rows::exact_rates(View<const double> force, View<double> rate, View<double>
     sum_rates<Twofold>(force, rate, low, gain);
   else sum_rates<Plain>(force, rate, low, gain);
   work_->release(mark);
+}
+
+void Rows::add_impulse(View<const double> force, View<double> impulse, View<double> size) const {
+  const Step& s = *step_;
+  for (const Group& g : group) {
+    const int end = g.first_row + g.rows;
+    if (g.full) {
+      double *const sum = scratch<double>(), *const most = sum + g.stride;
+      combine(own_.at(g.values), g.stride, g.rows, force.at(g.first_row), sum, most);
+      for (int c = 0; c < g.width; c++) {
+        const int j = island_.velocities[columns_[g.columns + c]];
+        impulse[j] += h * sum[c];
+        size[j] += h * most[c];
+      }
+      continue;
+    }
+    for (int i = g.first_row; i < end; i++) {
+      const double push = h * force[i];
+      if (push == 0) continue;
+      for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
+        impulse[s.jacobian_column[e]] += s.jacobian_value[e] * push;
+        size[s.jacobian_column[e]] += std::fabs(s.jacobian_value[e] * push);
+      }
+    }
+  }
 }
 
 double Rows::friction_length(const Block& b, View<const double> force) const {

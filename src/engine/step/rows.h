@@ -19,6 +19,7 @@ struct Group {
   int columns, width, stride;  // its part of `column`; its rows are padded
   int values, inner;           // its part of `z`, by rows of so many numbers: of Z, or of W
   int basis = 0, rank = 0;     // its part of `directions`, the rows of Q; 0: none
+  bool full = false;           // whether G has few zeros here: `own` has it where `z` has Z
 };
 
 // Scalar rows of linear laws one after the other, their blocks and squares too: loops over them have no branches.
@@ -64,7 +65,7 @@ class Rows {
   View<double> z, directions;
   View<double> weight;  // of the rows, as theirs
   View<int> source;     // of a row: its number in the step
-  View<double> free;    // rates without any force
+  View<double> free;    // rates without any force, once `find_free` was called
   const Pattern* pattern = nullptr;
   Sets sets;  // of the groups with columns; group g is set set_of[g]
   View<int> set_of;
@@ -104,6 +105,12 @@ class Rows {
     exact_rates(force, rate, {}, gain);
   }
 
+  // free := e + Z x*
+  void find_free() const;
+
+  // impulse += h G' lambda, size += h |G|' |lambda|, of the velocities of the step
+  void add_impulse(View<const double> force, View<double> impulse, View<double> size) const;
+
   // Rates of a velocity of the step.
   void rates_of(View<const double> velocity, View<double> rate) const;
 
@@ -122,6 +129,7 @@ class Rows {
   bool lawful_ = true;  // what `sane` says without the offsets
   bool idle_ = false;   // whether the force of a row is that of its offset
   View<double> x_, free_x_, offset_, gain_;
+  View<double> own_;
   View<double> scratch_;
   View<Twofold> precise_scratch_;
 
