@@ -15,7 +15,6 @@ SEEDS = [("small", seed) for seed in range(300)] + [("large", seed) for seed in 
 # Overdetermined jams whose rows contradict each other at up to 1e15 N/m: the two tiers end short of rounding, or the
 # convex program answers in place of Coulomb's law.
 HARD = {("large", 7), ("large", 8)}
-HARD_CONVEX = {("large", 10)}
 Answers = dict[tuple[str, int], Verdict]
 
 
@@ -80,13 +79,7 @@ def test_every_step_has_an_answer(coulomb):
 
 
 def test_convex_converges(convex):
-    assert where(without(convex, HARD_CONVEX), lambda v: not v.status.solved or v.law > 1e-8) == ""
-
-
-@pytest.mark.xfail(reason="contradicting rows of 1e15 N/m in jams")
-@pytest.mark.parametrize("key", sorted(HARD_CONVEX))
-def test_hard_convex_programs_converge(convex, key):
-    assert convex[key].status.solved and convex[key].law <= 1e-8
+    assert where(convex, lambda v: not v.status.solved or v.law > 1e-8) == ""
 
 
 def test_convex_keeps_momentum(convex):

@@ -30,7 +30,8 @@ Certificate certify(const Step& step, View<const double> force, View<const doubl
   NaturalMap map;
   Certificate found;
   const Islands islands = find_islands(step, work);
-  View<double> impulse = work.filled<double>(step.velocities(), 0.0), size = work.filled<double>(step.velocities(), 0.0);
+  View<double> impulse = work.filled<double>(step.velocities(), 0.0),
+               size = work.filled<double>(step.velocities(), 0.0);
   for (int k = 0; k < islands.count; k++) {
     if (islands.number[k] < 0) continue;
     const Workspace::Mark mark = work.mark();

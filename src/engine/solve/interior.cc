@@ -8,8 +8,9 @@ namespace pliant {
 namespace {
 
 constexpr double wider_if_precise = 100;                          // the start, where the factors are twofold
-constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-18;  // of the proximal term
-constexpr double far = 1e10;                                      // a step that no bound stops
+constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-16;  // of the proximal term
+constexpr double rim = 1e-15;                             // the least distance from it, relative, that has a digit
+constexpr double far = 1e10;                              // a step that no bound stops
 constexpr double long_step = 0.6, gain = 1.1;             // a correction must lengthen a shorter step so many times
 constexpr double least_product = 0.1, most_product = 10;  // of the target, beyond which a product is off the path
 
@@ -458,11 +459,18 @@ void Interior::move(double step) {
     y_[i] += step * dy_[i];
     z_[i] += step * dz_[i];
   }
-  for (const Block& b : rows_->block) {  // rounding may carry a dual out of its cone
+  for (const Block& b : rows_->block) {  // rounding may carry forces and duals out of their cones
     if (b.size == 1 || rows_->row[b.first].fixed()) continue;
-    double square = 0;
-    for (int j = b.first + 1; j < b.first + b.size; j++) square += y_[j] * y_[j];
-    y_[b.first] = std::max(y_[b.first], std::sqrt(square) * (1 + 1e-15) + 1e-300);
+    double square = 0, rubbing = 0;
+    for (int j = b.first + 1; j < b.first + b.size; j++) {
+      const double x = f_[j] * rows_->row[j].inverse_mu;
+      square += y_[j] * y_[j];
+      rubbing += x * x;
+    }
+    y_[b.first] = std::max(y_[b.first], std::sqrt(square) * (1 + rim) + 1e-300);
+    const double length = std::sqrt(rubbing) * (1 + rim);
+    if (!(length > f_[b.first])) continue;
+    for (int j = b.first + 1; j < b.first + b.size; j++) f_[j] *= f_[b.first] / length;
   }
 }
 

@@ -11,14 +11,15 @@
 namespace pliant {
 namespace {
 
-constexpr int usual = 8;            // iterations, above which tier 2 follows
-constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
-constexpr int patience = 4;         // times the iterations of the path, for the last resort
-constexpr int few = 3;              // Newton steps from forces on the path
-constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
-constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
-constexpr double at_hand = 1e-6;    // residual of given forces that lack their last digits alone
-constexpr double rounding = 1e-11;  // a residual that needs no more digits
+constexpr int usual = 8;              // iterations, above which tier 2 follows
+constexpr int soonest = 4;            // iterations of the path before which nobody looks at the residual
+constexpr int patience = 4;           // times the iterations of the path, for the last resort
+constexpr int few = 3;                // Newton steps from forces on the path
+constexpr double nearer = 0.03;       // how far the residual must fall before they are tried again
+constexpr double farther = 1e4;       // how far out a path that got stuck begins anew
+constexpr double at_hand = 1e-6;      // residual of given forces that lack their last digits alone
+constexpr double near_enough = 1e-6;  // residual of an attempt that may have failed for want of digits
+constexpr double rounding = 1e-11;    // a residual that needs no more digits
 
 }  // namespace
 
@@ -96,7 +97,10 @@ void Solver::Parts::search(const Options& options, bool convex, IslandReport& re
                   .lift = convex ? 1.0 : 0.0,
                   .tolerance = options.tolerance,
                   .early = true});
-      if (!(newton.residual < least)) newton.start_at(rows, best);
+      if (!(newton.residual < least)) {
+        newton.start_at(rows, best);
+        newton.residual = least;
+      }
     }
   }
   work.release(mark);
@@ -142,7 +146,10 @@ void Solver::Parts::try_again(const Step& step, View<const double> guess, View<c
       {.steps = std::min(options.tuning.again, options.max_iterations), .lift = lift, .tolerance = options.tolerance});
   rows.exact_rates(newton.force, newton.rate, newton.low, gain);
   newton.residual = map.measure(rows, newton.force, newton.rate, lift, newton.low);
-  if (!(newton.residual < least)) newton.start_at(rows, best);
+  if (!(newton.residual < least)) {
+    newton.start_at(rows, best);
+    newton.residual = least;
+  }
   work.release(mark);
 }
 
@@ -225,7 +232,8 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   attempt(step, guess, start, options, report, gain);
   const bool short_of_digits =
       !(newton.residual < std::max(rounding, map.floor)) && (newton.settled || !(newton.residual < options.tolerance));
-  if (may_cancel && !rows.precise && short_of_digits && options.max_iterations > usual) {
+  const bool nearly = rows.sane && newton.residual < near_enough;
+  if ((may_cancel || nearly) && !rows.precise && short_of_digits && options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
@@ -234,7 +242,7 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;
   if (report.status != Status::solved && !options.convex && options.max_iterations > usual)
-    fall_back(options, may_cancel, report, gain);
+    fall_back(options, may_cancel || nearly, report, gain);
   report.law_residual = options.convex ? map.measure(rows, newton.force, newton.rate, 0, newton.low) : report.residual;
   report.iterations += newton.iterations;
   report.factorizations = linear.factorizations;
