@@ -53,6 +53,8 @@ constexpr Named tuned[] = {
     {"near", nullptr, &Tuning::near},
     {"last_digits", &Tuning::last_digits, nullptr},
     {"again", &Tuning::again, nullptr},
+    {"closing", &Tuning::closing, nullptr},
+    {"finely", nullptr, &Tuning::finely},
     {"stiff", nullptr, &Tuning::stiff},
     {"cancellation", nullptr, &Tuning::cancellation},
     {"polish", &Tuning::polish, nullptr},

@@ -132,17 +132,14 @@ void add_transposed_product(const A* x, int a, const B* y, int b, int k, int n, 
 
 // y_i += a_i . x of k rows of n numbers, n a multiple of four
 template <class T>
-inline void add_products(const double* a, int n, int k, const T* x, double* y) {
+inline void add_products(const double* a, int n, int k, const T* x, T* y) {
   const auto some = [&]<int high>() {
     Four<T> sum[4] = {T(0.0), T(0.0), T(0.0), T(0.0)};
     for (int c = 0; c < n; c += 4) {
       const Four<T> part = Four<T>::load(x + c);
       for (int s = 0; s < high; s++) sum[s] = multiply_add(Four<T>::load(a + s * n + c), part, sum[s]);
     }
-    const Four<T> all = sums(sum);
-    if constexpr (std::is_same_v<T, double>) all.add_to(y, high);
-    else
-      for (int s = 0; s < high; s++) y[s] = static_cast<double>(T(y[s]) + all.v[s]);
+    sums(sum).add_to(y, high);
   };
   for (; k >= 4; k -= 4, a += 4 * n, y += 4) some.template operator()<4>();
   if (k == 3) some.template operator()<3>();
@@ -195,11 +192,11 @@ auto with_size(int d, F&& f) {
 }
 
 // x := A b
-template <int d>
-inline void multiply(const double* A, const double* b, double* x) {
+template <int d, class A, class B, class T>
+inline void multiply(const A* a, const B* b, T* x) {
   for (int i = 0; i < d; i++) {
-    double sum = 0;
-    for (int j = 0; j < d; j++) sum = multiply_add(A[i * d + j], b[j], sum);
+    T sum = 0;
+    for (int j = 0; j < d; j++) sum = multiply_add(T(a[i * d + j]), T(b[j]), sum);
     x[i] = sum;
   }
 }

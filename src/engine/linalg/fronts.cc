@@ -357,6 +357,13 @@ bool Fronts<T>::factor() {
 }
 
 template <class T>
+bool Fronts<T>::negative() const {
+  bool odd = false;
+  for (int i = 0; i < pattern_->first.back(); i++) odd ^= static_cast<double>(inverse_[i]) < 0;
+  return odd;
+}
+
+template <class T>
 void Fronts<T>::solve(View<T> x) {
   const Pattern& p = *pattern_;
   for (int s = 0; s < p.fronts(); s++) {

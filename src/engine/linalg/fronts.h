@@ -46,6 +46,7 @@ class Fronts {
   void add(int set, View<const int> start, const double* A, int a, const T* B, int b, int k);
   // False: a pivot is 0 or not finite.
   bool factor();
+  bool negative() const;             // whether det P is
   void solve(View<T> x);             // x := inv(P) x, in the order of elimination
   void solve_transposed(View<T> x);  // x := inv(P') x
 

@@ -124,6 +124,12 @@ void Derivative::load(Part& part, View<const int> local, View<const double> offs
   }
   work_.release(mark);
   if (part.stiffest > stiff) part.linear.be_precise(work_);
+  for (const Block& b : rows.block) {
+    double B[largest_square], C[largest_square];
+    std::copy_n(part.matrix.at(b.square), b.size * b.size, B);
+    std::copy_n(part.drag.at(b.square), b.size * b.size, C);
+    part.linear.set_block(b, B, C, least);
+  }
   regular_ = rows.sane && part.linear.factor() && regular_;
 }
 
@@ -134,10 +140,6 @@ void Derivative::set_block(Part& part, const NaturalMap& map, int number, double
     part.hold[b.square + j * (b.size + 1)] = part.matrix[b.square + j * (b.size + 1)] = 1;
   if (closed && b.size > 1) set_tangents(part, map, number, lift);
   for (int i = b.first; i < b.first + b.size; i++) part.rate_shift[row_data * i + rate_offset] = 1;
-  double B[largest_square], C[largest_square];
-  std::copy_n(part.matrix.at(b.square), b.size * b.size, B);
-  std::copy_n(part.drag.at(b.square), b.size * b.size, C);
-  part.linear.set_block(b, B, C, least);
 }
 
 // A law of this slope: whether it asks for twofold precision, or more than that.

@@ -8,7 +8,7 @@ namespace pliant {
 namespace {
 
 constexpr double wider_if_precise = 100;                          // the start, where the factors are twofold
-constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-16;  // of the proximal term
+constexpr double usual_epsilon = 1e-14, precise_epsilon = 1e-20;  // of the proximal term
 constexpr double rim = 1e-15;                             // the least distance from it, relative, that has a digit
 constexpr double far = 1e10;                              // a step that no bound stops
 constexpr double long_step = 0.6, gain = 1.1;             // a correction must lengthen a shorter step so many times
@@ -74,6 +74,7 @@ bool Interior::advance() {
     lowest_ = mean;
     idle_ = 0;
   } else if (++idle_ >= tuning_.patience) {
+    lost = true;
     return false;
   }
   damped_ = share_;
@@ -92,7 +93,7 @@ bool Interior::advance() {
 // Zero forces moved inside so that every pair has the same product, h lambda y = (0.1 E)^2; the dual is what the free
 // motion leaves, or 0.1 E sqrt(a) where that is less.
 void Interior::start(const Rows& rows, Linear& linear, bool convex, double size, double wider) {
-  stuck = false;
+  stuck = lost = false;
   rows_ = &rows;
   linear_ = &linear;
   convex_ = convex;

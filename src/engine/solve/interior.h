@@ -27,6 +27,7 @@ class Interior {
 
   int iterations = 0;
   bool stuck = false;  // whether only short steps were left
+  bool lost = false;   // whether it came no nearer
 
  private:
   const Rows* rows_ = nullptr;

@@ -10,9 +10,7 @@ void Linear::reserve(const Rows& rows, Workspace& work) {
   begin();
   dforce = work.filled<double>(rows.count, 0.0);
   drate = work.filled<double>(rows.count, 0.0);
-  H_ = work.filled<double>(rows.squares, 0.0);
   inverse_ = work.filled<double>(rows.squares, 0.0);
-  g_ = work.filled<double>(rows.count, 0.0);
   reserve(usual_, work);
 }
 
@@ -28,6 +26,15 @@ void Linear::reserve(System<T>& system, Workspace& work) const {
     most = std::max(most, g.rows * g.stride);
     if (g.rank > 0) squares = std::max(squares, g.inner * (g.inner + g.stride));
   }
+  system.H = work.filled<T>(rows_->squares, T(0.0));
+  system.g = work.filled<T>(rows_->count, T(0.0));
+  if constexpr (std::is_same_v<T, double>) {
+    system.dforce = dforce;
+    system.drate = drate;
+  } else {
+    system.dforce = work.take<T>(rows_->count);
+    system.drate = work.take<T>(rows_->count);
+  }
   system.dx = work.take<T>(rows_->velocities);
   system.plain = work.take<double>(most);
   system.scaled = work.take<T>(most + lanes);
@@ -36,25 +43,30 @@ void Linear::reserve(System<T>& system, Workspace& work) const {
 
 void Linear::set_block(const Block& b, double* B, double* C, double epsilon) {
   double* inverse = inverse_.at(b.square);
-  double* H = H_.at(b.square);
   const Row* row = rows_->row.at(b.first);
   with_size(b.size, [&]<int d>() {
     for (int i = 0; i < d; i++) {
       for (int j = 0; j < d; j++) B[i * d + j] += C[i * d + j] * (epsilon * row[j].proximal);
     }
     invert<d>(B, inverse);
-    for (int i = 0; i < d; i++) {
-      for (int j = 0; j < d; j++) {
-        double sum = 0;
-        for (int t = 0; t < d; t++) sum = multiply_add(inverse[i * d + t], C[t * d + j], sum);
-        H[i * d + j] = sum;
+    here([&](auto& system) {
+      using T = std::decay_t<decltype(system.H[0])>;
+      T* H = system.H.at(b.square);
+      for (int i = 0; i < d; i++) {
+        for (int j = 0; j < d; j++) {
+          T sum = 0;
+          for (int t = 0; t < d; t++) sum = multiply_add(T(inverse[i * d + t]), T(C[t * d + j]), sum);
+          H[i * d + j] = sum;
+        }
       }
-    }
+    });
   });
 }
 
 void Linear::set_right(const Block& b, const double* k) {
-  with_size(b.size, [&]<int d>() { multiply<d>(inverse_.at(b.square), k, g_.at(b.first)); });
+  here([&](auto& system) {
+    with_size(b.size, [&]<int d>() { multiply<d>(inverse_.at(b.square), k, system.g.at(b.first)); });
+  });
 }
 
 // h sum_b Z_b' H_b Z_b of a group, into P
@@ -69,17 +81,17 @@ void Linear::assemble(System<T>& system, int number) const {
     const Block& b = r.block[n];
     const double* z = r.z.at(g.values + (b.first - g.first_row) * inner);
     with_size(b.size, [&]<int d>() {
-      const double* H = H_.at(b.square);
+      const T* H = system.H.at(b.square);
       for (int i = 0; i < d; i++) {
         bool any = false;
-        for (int j = 0; j < d; j++) any |= H[i * d + j] != 0;
+        for (int j = 0; j < d; j++) any |= !(H[i * d + j] == 0);
         if (!any) continue;
         T* to = system.scaled.at(active * inner);
         double* plain = system.plain.at(active * inner);
         for (int c = 0; c < inner; c += lanes) {
           Four<T> sum = T(0.0);
           for (int j = 0; j < d; j++) {
-            sum = multiply_add(Four<T>(T(r.h) * T(H[i * d + j])), Four<T>::load(z + j * inner + c), sum);
+            sum = multiply_add(Four<T>(T(r.h) * H[i * d + j]), Four<T>::load(z + j * inner + c), sum);
           }
           sum.store(to + c);
           Four<double>::load(z + i * inner + c).store(plain + c);
@@ -104,82 +116,91 @@ void Linear::assemble(System<T>& system, int number) const {
   }
 }
 
-template <class T>
-bool Linear::factor(System<T>& system) const {
-  system.fronts.begin(*rows_->pattern);
-  for (int g = 0; g < rows_->group.size(); g++) assemble(system, g);
-  return system.fronts.factor();
-}
-
 bool Linear::factor() {
   factorizations++;
-  return precise ? factor(precise_) : factor(usual_);
-}
-
-template <class T>
-void Linear::solve(System<T>& system, View<const double> missing) {
-  const Rows& r = *rows_;
-  std::fill(system.dx.begin(), system.dx.end(), T(0.0));
-  if (missing.empty()) {
-    std::fill(drate.begin(), drate.end(), 0.0);
-    for (const Group& g : r.group) r.add_forces(g, g_, r.h, system.dx);
-  } else {
-    std::copy(missing.begin(), missing.end(), drate.begin());
-    force_steps();
-    for (const Group& g : r.group) r.add_forces(g, dforce, r.h, system.dx);
-  }
-  system.fronts.solve(system.dx);
-  for (const Group& g : r.group) r.add_along(g, View<const T>(system.dx), drate);
-  force_steps();
-}
-
-void Linear::solve(View<const double> missing) {
-  if (precise) solve(precise_, missing);
-  else solve(usual_, missing);
-}
-
-template <class T>
-void Linear::solve_transposed(System<T>& system, View<const double> z) {
-  const Rows& r = *rows_;
-  const auto multiply = [&](View<const double> squares, const Block& b, View<const double> x, View<double> y) {
-    for (int j = 0; j < b.size; j++) {
-      y[b.first + j] = 0;
-      for (int i = 0; i < b.size; i++) y[b.first + j] += squares[b.square + i * b.size + j] * x[b.first + i];
-    }
-  };
-  for (const Block& b : r.block) multiply(H_, b, z, drate);
-  std::fill(system.dx.begin(), system.dx.end(), T(0.0));
-  for (const Group& g : r.group) r.add_forces(g, drate, -1, system.dx);
-  system.fronts.solve_transposed(system.dx);
-  std::fill(g_.begin(), g_.end(), 0.0);
-  for (const Group& g : r.group) r.add_along(g, View<const T>(system.dx), g_);
-  for (int i = 0; i < r.count; i++) g_[i] = z[i] + r.h * g_[i];
-  for (const Block& b : r.block) multiply(inverse_, b, g_, dforce);
-}
-
-void Linear::solve_transposed(View<const double> z) {
-  if (precise) solve_transposed(precise_, z);
-  else solve_transposed(usual_, z);
+  return here([&](auto& system) {
+    system.fronts.begin(*rows_->pattern);
+    for (int g = 0; g < rows_->group.size(); g++) assemble(system, g);
+    return system.fronts.factor();
+  });
 }
 
 // dlambda = g - H dp
-void Linear::force_steps() {
+template <class T>
+void Linear::force_steps(System<T>& s) const {
   const auto run = [&](const Run& r) {
-    for (int k = 0; k < r.count; k++) dforce[r.row + k] = g_[r.row + k] - H_[r.square + k] * drate[r.row + k];
+    for (int k = 0; k < r.count; k++) s.dforce[r.row + k] = s.g[r.row + k] - s.H[r.square + k] * s.drate[r.row + k];
   };
-  rows_->walk(run, [&](int number) { force_step(rows_->block[number]); });
+  const auto block = [&](int number) {
+    const Block& b = rows_->block[number];
+    with_size(b.size, [&]<int d>() {
+      T push[d];
+      multiply<d>(s.H.at(b.square), s.drate.at(b.first), push);
+      for (int i = 0; i < d; i++) s.dforce[b.first + i] = s.g[b.first + i] - push[i];
+    });
+  };
+  rows_->walk(run, block);
 }
 
-void Linear::force_step(const Block& b) {
-  if (b.size == 1) {
-    dforce[b.first] = g_[b.first] - H_[b.square] * drate[b.first];
-    return;
+template <class T>
+void Linear::solve(System<T>& s, View<const double> missing) {
+  const Rows& r = *rows_;
+  std::fill(s.dx.begin(), s.dx.end(), T(0.0));
+  if (missing.empty()) {
+    std::fill(s.drate.begin(), s.drate.end(), T(0.0));
+    for (const Group& g : r.group) r.add_forces(g, View<const T>(s.g), r.h, s.dx);
+  } else {
+    std::copy(missing.begin(), missing.end(), s.drate.begin());
+    force_steps(s);
+    for (const Group& g : r.group) r.add_forces(g, View<const T>(s.dforce), r.h, s.dx);
   }
-  with_size(b.size, [&]<int d>() {
-    double push[d];
-    multiply<d>(H_.at(b.square), drate.at(b.first), push);
-    for (int i = 0; i < d; i++) dforce[b.first + i] = g_[b.first + i] - push[i];
-  });
+  s.fronts.solve(s.dx);
+  for (const Group& g : r.group) r.add_along(g, View<const T>(s.dx), s.drate);
+  force_steps(s);
+  if constexpr (std::is_same_v<T, double>) return;
+  for (int i = 0; i < r.count; i++) {
+    dforce[i] = static_cast<double>(s.dforce[i]);
+    drate[i] = static_cast<double>(s.drate[i]);
+  }
+}
+
+void Linear::solve(View<const double> missing) {
+  here([&](auto& system) { solve(system, missing); });
+}
+
+void Linear::respond(View<const double> change) {
+  here([&](auto& system) { std::fill(system.g.begin(), system.g.end(), 0.0); });
+  solve(change);
+}
+
+template <class T>
+void Linear::solve_transposed(System<T>& s, View<const double> z) {
+  const Rows& r = *rows_;
+  for (const Block& b : r.block) {  // H' z
+    for (int j = 0; j < b.size; j++) {
+      T sum = 0;
+      for (int i = 0; i < b.size; i++) sum = multiply_add(s.H[b.square + i * b.size + j], T(z[b.first + i]), sum);
+      s.drate[b.first + j] = sum;
+    }
+  }
+  std::fill(s.dx.begin(), s.dx.end(), T(0.0));
+  for (const Group& g : r.group) r.add_forces(g, View<const T>(s.drate), -1, s.dx);
+  s.fronts.solve_transposed(s.dx);
+  std::fill(s.g.begin(), s.g.end(), T(0.0));
+  for (const Group& g : r.group) r.add_along(g, View<const T>(s.dx), s.g);
+  for (int i = 0; i < r.count; i++) s.g[i] = multiply_add(T(r.h), s.g[i], T(z[i]));
+  for (const Block& b : r.block) {
+    for (int j = 0; j < b.size; j++) {
+      T sum = 0;
+      for (int i = 0; i < b.size; i++)
+        sum = multiply_add(T(inverse_[b.square + i * b.size + j]), s.g[b.first + i], sum);
+      dforce[b.first + j] = static_cast<double>(sum);
+    }
+  }
+}
+
+void Linear::solve_transposed(View<const double> z) {
+  here([&](auto& system) { solve_transposed(system, z); });
 }
 
 }  // namespace pliant

@@ -9,7 +9,7 @@ namespace pliant {
 class Linear {
  public:
   int factorizations = 0;
-  bool precise = false;  // P is factored in twofold precision
+  bool precise = false;  // in twofold precision: g - H dp takes all digits of a double where a law is stiff
   View<double> dforce, drate;
 
   void reserve(const Rows& rows, Workspace& work);
@@ -17,7 +17,7 @@ class Linear {
     factorizations = 0;
     precise = false;
   }
-  // From here on in twofold precision.
+  // From here on in twofold precision; blocks are to be set again.
   void be_precise(Workspace& work);
 
   // (B + C E) [H | g] = [C | k],  E = epsilon times the rows' own scales: bounds H where B is singular.
@@ -26,16 +26,22 @@ class Linear {
   void set_right(const Block& b, const double* k);
   // The same of one row, by its place among the squares; E is given.
   void set_scalar(int square, double B, double C, double E) {
-    const double inverse = 1 / (B + C * E);
-    inverse_[square] = inverse;
-    H_[square] = inverse * C;
+    const double inverse = inverse_[square] = 1 / (B + C * E);
+    if (precise) precise_.H[square] = Twofold(inverse) * Twofold(C);
+    else usual_.H[square] = inverse * C;
   }
-  void set_right(int row, int square, double k) { g_[row] = inverse_[square] * k; }
+  void set_right(int row, int square, double k) {
+    if (precise) precise_.g[row] = Twofold(inverse_[square]) * Twofold(k);
+    else usual_.g[row] = inverse_[square] * k;
+  }
 
   bool factor();
+  bool negative() const { return precise ? precise_.fronts.negative() : usual_.fronts.negative(); }  // whether det P is
 
   // The steps of forces and rates; missing: what the rates lack to the momentum of the forces, or empty.
   void solve(View<const double> missing);
+  // The same without right sides, where the rates change by so much.
+  void respond(View<const double> change);
 
   // The transposed of what leads from k to the step of the forces, applied to z.
   //   P' b = -Z' H' z,   dforce := inv(B + C E)' (z + h Z b)
@@ -43,24 +49,27 @@ class Linear {
 
  private:
   const Rows* rows_ = nullptr;
-  View<double> H_, inverse_, g_;
+  View<double> inverse_;
   template <class T>
   struct System {
     Fronts<T> fronts;
-    View<T> dx, scaled, sum;
+    View<T> H, g, dforce, drate, dx, scaled, sum;
     View<double> plain;
   };
   System<double> usual_;
   System<Twofold> precise_;
 
-  void force_steps();
-  void force_step(const Block& b);
+  // What f makes of the system at hand.
+  template <class F>
+  auto here(F&& f) {
+    return precise ? f(precise_) : f(usual_);
+  }
   template <class T>
   void reserve(System<T>& system, Workspace& work) const;
   template <class T>
   void assemble(System<T>& system, int number) const;
   template <class T>
-  bool factor(System<T>& system) const;
+  void force_steps(System<T>& system) const;
   template <class T>
   void solve(System<T>& system, View<const double> missing);
   template <class T>

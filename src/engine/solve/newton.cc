@@ -22,6 +22,7 @@ void Newton::reserve(const Rows& rows, Workspace& work) {
   low = work.filled<double>(rows.count, 0.0);
   missing_ = work.filled<double>(rows.count, 0.0);
   best_ = work.take<double>(rows.count);
+  raw_ = work.take<double>(rows.count);
   piece_ = work.take<char>(rows.block.size());
   previous_ = work.take<char>(rows.block.size());
   kept_ = work.take<char>(rows.block.size());
@@ -140,15 +141,12 @@ void Newton::run(const Rows& rows, Linear& linear, NaturalMap& map, const Plan& 
   if (!(found == best && best < infinity)) start_at(rows, best_);
 }
 
-// Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
-// for new ones, only the right sides are set; returns whether P is to be factored.
-bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
+bool Newton::find_pieces(const Rows& rows, const NaturalMap& map, View<char> pieces) const {
   bool bent = false;
-  std::swap(piece_, previous_);
   const auto find_run = [&](const Run& r) {
     const View<const double> f = force.part(r.row, r.count), y = map.y.part(r.row, r.count);
     const View<const double> low = rows.law.lower.part(r.row, r.count), high = rows.law.upper.part(r.row, r.count);
-    const View<char> piece = piece_.part(r.block, r.count);
+    const View<char> piece = pieces.part(r.block, r.count);
     for (int k = 0; k < piece.size(); k++) {
       const double target = f[k] - y[k];
       const int above = target > low[k], beyond = !(target < high[k]);
@@ -169,9 +167,23 @@ bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map,
       piece = static_cast<char>(piece | (map.length[number] <= radius ? sticks : slips));
       bent = bent || (piece & slips);
     }
-    piece_[number] = piece;
+    pieces[number] = piece;
   };
   rows.walk(find_run, find);
+  return bent;
+}
+
+bool Newton::linearise_at(const Rows& rows, Linear& linear, const NaturalMap& map, double epsilon) {
+  epsilon_ = epsilon;
+  set_pieces(rows, linear, map, 0, true);
+  return factor(linear);
+}
+
+// Per block B dlambda + C dp = k of the piece at hand. Where the pieces are those of the factors and `fresh` does not ask
+// for new ones, only the right sides are set; returns whether P is to be factored.
+bool Newton::set_pieces(const Rows& rows, Linear& linear, const NaturalMap& map, double lift, bool fresh) {
+  std::swap(piece_, previous_);
+  const bool bent = find_pieces(rows, map, piece_);
   bent_ = bent || lift != 0;
   settled = std::equal(piece_.begin(), piece_.end(), previous_.begin());
   fresh = !(factored_ && settled) || (fresh && bent) || refined_;
@@ -302,6 +314,7 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
   bool moved = false;  // since the last measure
   std::copy(force.begin(), force.end(), best_.begin());
   for (int step = 0; step <= steps; step++) {
+    std::copy(force.begin(), force.end(), raw_.begin());
     rows.project(force);
     rows.exact_rates(force, rate, low, gain);
     const double found = map.measure(rows, force, rate, lift, low);
@@ -312,6 +325,11 @@ void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double li
       std::copy(force.begin(), force.end(), best_.begin());
     }
     if (found < 0.001 * rounding || worse > patience || step == steps || !(best < near)) break;
+    if (worse > 0) {  // inside its bounds a force that the step sent far beyond them would throw all others off
+      std::copy(raw_.begin(), raw_.end(), force.begin());
+      rows.exact_rates(force, rate, low, gain);
+      map.measure(rows, force, rate, lift, low);
+    }
     const bool slow = found > 0.3 * last;
     if ((slow || step > 1) && found < std::max(rounding, map.floor)) break;
     if (slow && !rows.linear) refine(linear.precise);

@@ -39,11 +39,16 @@ class Newton {
 
   void forget_factors(const Rows& rows);
 
+  // The pieces of the map as it was measured last; whether factors of the same pieces may differ.
+  bool find_pieces(const Rows& rows, const NaturalMap& map, View<char> pieces) const;
+  // New factors and right sides there, with this proximal term.
+  bool linearise_at(const Rows& rows, Linear& linear, const NaturalMap& map, double epsilon);
+
   int iterations = 0;
   bool settled = false;  // whether the last step stayed on the pieces of the one before
 
  private:
-  View<double> missing_, best_;
+  View<double> missing_, best_, raw_;  // raw_: outside the bounds
   View<char> piece_, previous_;
   View<char> kept_;  // the pieces of factors at hand
   bool factored_ = false, refined_ = false, at_hand_ = false;

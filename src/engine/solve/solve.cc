@@ -4,6 +4,7 @@
 #include <cmath>
 #include "linalg/dense.h"
 #include "solve/certificate.h"
+#include "solve/continuation.h"
 #include "solve/interior.h"
 #include "solve/newton.h"
 #include "step/islands.h"
@@ -31,6 +32,7 @@ struct Solver::Parts {
   NaturalMap map;
   Newton newton;
   Interior path;
+  Continuation continuation;
   Islands islands;
   Workspace::Mark loaded{};  // behind the rows
   bool stands = false;       // whether the rows are all of the last step, one island's
@@ -53,6 +55,7 @@ struct Solver::Parts {
   void begin(const Step& step, View<const double> guess, View<const double> start);
   void try_again(const Step& step, View<const double> guess, View<const double> start, double lift,
                  const Options& options, View<double> gain);
+  void close_gradually(const Options& options, IslandReport& report, View<double> gain);
   void search(const Options& options, bool convex, IslandReport& report);
   void follow(const Options& options, double lift, View<double> best, double& least);
   void find_states(View<std::int64_t> states) const;
@@ -153,6 +156,30 @@ void Solver::Parts::try_again(const Step& step, View<const double> guess, View<c
   work.release(mark);
 }
 
+// From the step with its contacts wide open back to the step.
+void Solver::Parts::close_gradually(const Options& options, IslandReport& report, View<double> gain) {
+  const Tuning& tuning = options.tuning;
+  const Workspace::Mark mark = work.mark();
+  View<double> best = work.take<double>(rows.count);
+  const double least = newton.residual;
+  std::copy(newton.force.begin(), newton.force.end(), best.begin());
+  continuation.reserve(rows, linear, map, newton, work);
+  if (continuation.open()) {
+    search(options, true, report);
+    const double epsilon = rows.stiffest > tuning.stiff ? tuning.finely : tuning.proximal;
+    if (newton.residual < options.tolerance) continuation.close(epsilon, tuning.closing);
+    continuation.end();
+    rows.exact_rates(newton.force, newton.rate, newton.low, gain);
+    newton.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
+    newton.forget_factors(rows);
+  }
+  if (!(newton.residual < least)) {
+    newton.start_at(rows, best);
+    newton.residual = least;
+  }
+  work.release(mark);
+}
+
 void Solver::Parts::begin(const Step& step, View<const double> guess, View<const double> start) {
   newton.forget_factors(rows);
   if (start.empty()) newton.start(rows, step.velocity, guess.empty() ? step.velocity : guess, work);
@@ -181,6 +208,11 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   search(options, options.convex, report);
   if (!(newton.residual < options.tolerance)) try_again(step, guess, start, lift, options, gain);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
+  const bool missed = !(newton.residual < (path.lost ? 0.1 : 1.0) * options.tolerance);
+  if (missed && !options.convex && !rows.precise && options.tuning.closing > 0) {
+    close_gradually(options, report, gain);
+    newton.polish(rows, linear, map, lift, options.max_iterations, gain);
+  }
 }
 
 // Both tiers with more digits, where that helps.

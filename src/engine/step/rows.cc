@@ -347,6 +347,10 @@ void Rows::free_motion() {
   work.release(mark);
 }
 
+void Rows::open(double t, View<const double> d) {
+  for (int i = 0; i < count; i++) offset_[i] = step_->offset[source[i]] + t * d[i];
+}
+
 void Rows::find_free() const {
   std::copy(offset_.begin(), offset_.end(), free.begin());
   for (const Group& g : group) add_along(g, View<const double>(free_x_), free);
@@ -409,7 +413,7 @@ void Rows::find_runs() {
 }
 
 template <class T>
-void Rows::add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const {
+void Rows::add_forces(const Group& g, View<const T> force, double scale, View<T> dx) const {
   T* sum = scratch<T>();
   combine(z.at(g.values), g.inner, g.rows, force.at(g.first_row), sum);
   if (g.rank > 0) {
@@ -421,7 +425,7 @@ void Rows::add_forces(const Group& g, View<const double> force, double scale, Vi
 }
 
 template <class T>
-void Rows::add_along(const Group& g, View<const T> dx, View<double> rate) const {
+void Rows::add_along(const Group& g, View<const T> dx, View<T> rate) const {
   T* local = scratch<T>();
   gather(dx.data(), column.at(g.columns), g.width, local);
   if (g.rank > 0) {
@@ -435,9 +439,9 @@ void Rows::add_along(const Group& g, View<const T> dx, View<double> rate) const 
 }
 
 template void Rows::add_forces(const Group&, View<const double>, double, View<double>) const;
-template void Rows::add_forces(const Group&, View<const double>, double, View<Twofold>) const;
+template void Rows::add_forces(const Group&, View<const Twofold>, double, View<Twofold>) const;
 template void Rows::add_along(const Group&, View<const double>, View<double>) const;
-template void Rows::add_along(const Group&, View<const Twofold>, View<double>) const;
+template void Rows::add_along(const Group&, View<const Twofold>, View<Twofold>) const;
 
 void Rows::rates(View<const double> force, View<double> rate) const {
   if (precise) return exact_rates(force, rate, {}, gain_);

@@ -74,6 +74,9 @@ class Rows {
   // The same rows with the rate offsets and the force of another step. False where that changes more than rates: load them.
   bool shift(const Step& step);
 
+  // The rate offsets of the step with t d added.
+  void open(double t, View<const double> d);
+
   // All blocks in their order: the runs, and the numbers of the blocks outside them.
   template <class F, class G>
   void walk(F&& on_run, G&& on_block) const {
@@ -93,10 +96,10 @@ class Rows {
   void rates(View<const double> force, View<double> rate) const;
   // rate += Z dx
   template <class T>
-  void add_along(const Group& g, View<const T> dx, View<double> rate) const;
+  void add_along(const Group& g, View<const T> dx, View<T> rate) const;
   // dx += scale Z' force
   template <class T>
-  void add_forces(const Group& g, View<const double> force, double scale, View<T> dx) const;
+  void add_forces(const Group& g, View<const T> force, double scale, View<T> dx) const;
 
   // The rates that the forces lead to, from G and M themselves; forces that cancel are summed in twofold precision.
   // gain := v - v0, in the order of the island's velocities. low := what a double cannot hold of the rates, or empty.
