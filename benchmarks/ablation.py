@@ -31,7 +31,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "solver.md"
 BEGIN, END = "<!-- ablation -->", "<!-- end of ablation -->"
 TOLERANCE, MOST = 1e-8, 100
 ROUNDING = 1e-12  # residual of an answer that has all its digits
-RANDOM = range(1000, 1200)  # seeds; those of the tests are others
+RANDOM = range(1000, 1500)  # seeds; those of the tests are others
 REPEATS = 2
 
 
@@ -63,6 +63,8 @@ VARIANTS = (
     Variant("Newton on the way", {"near": 0.0}),
     Variant("Newton from the end of a path that failed", {"last_digits": 0}),
     Variant("Newton from the start once more", {"again": 0}),
+    Variant("contacts that close gradually", {"closing": 0}),
+    Variant("their proximal term: as anywhere", {"finely": 1e-6}),
     Variant("twofold rates", {"cancellation": math.inf}),
     Variant("twofold factors", {"stiff": math.inf}),
     Variant("Newton beyond the tolerance", {"polish": 0}),

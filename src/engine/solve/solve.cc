@@ -12,15 +12,15 @@
 namespace pliant {
 namespace {
 
-constexpr int usual = 8;              // iterations, above which tier 2 follows
-constexpr int soonest = 4;            // iterations of the path before which nobody looks at the residual
-constexpr int patience = 4;           // times the iterations of the path, for the last resort
-constexpr int few = 3;                // Newton steps from forces on the path
-constexpr double nearer = 0.03;       // how far the residual must fall before they are tried again
-constexpr double farther = 1e4;       // how far out a path that got stuck begins anew
-constexpr double at_hand = 1e-6;      // residual of given forces that lack their last digits alone
-constexpr double near_enough = 1e-6;  // residual of an attempt that may have failed for want of digits
-constexpr double rounding = 1e-11;    // a residual that needs no more digits
+constexpr int usual = 8;            // iterations, above which tier 2 follows
+constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
+constexpr int patience = 4;         // times the iterations of the path, for the last resort
+constexpr int few = 3;              // Newton steps from forces on the path
+constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
+constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
+constexpr double near = 1e-6;       // residual of forces that lack their last digits alone
+constexpr double may_jam = 1e8;     // h a S of a law between which friction jams beyond what both tiers solve
+constexpr double rounding = 1e-11;  // a residual that needs no more digits
 
 }  // namespace
 
@@ -166,8 +166,7 @@ void Solver::Parts::close_gradually(const Options& options, IslandReport& report
   continuation.reserve(rows, linear, map, newton, work);
   if (continuation.open()) {
     search(options, true, report);
-    const double epsilon = rows.stiffest > tuning.stiff ? tuning.finely : tuning.proximal;
-    if (newton.residual < options.tolerance) continuation.close(epsilon, tuning.closing);
+    if (newton.residual < options.tolerance) continuation.close(tuning.finely, tuning.closing * options.max_iterations);
     continuation.end();
     rows.exact_rates(newton.force, newton.rate, newton.low, gain);
     newton.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
@@ -192,7 +191,7 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   const double lift = options.convex ? 1 : 0;
   if (!start.empty()) {
     std::copy(start.begin(), start.end(), newton.force.begin());
-    newton.polish(rows, linear, map, lift, options.max_iterations, gain, at_hand);
+    newton.polish(rows, linear, map, lift, options.max_iterations, gain, near);
     if (newton.residual < options.tolerance) return;
   }
   begin(step, guess, start);
@@ -209,7 +208,7 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   if (!(newton.residual < options.tolerance)) try_again(step, guess, start, lift, options, gain);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
   const bool missed = !(newton.residual < (path.lost ? 0.1 : 1.0) * options.tolerance);
-  if (missed && !options.convex && !rows.precise && options.tuning.closing > 0) {
+  if (missed && rows.stiffest > may_jam && !options.convex && !rows.precise && options.tuning.closing > 0) {
     close_gradually(options, report, gain);
     newton.polish(rows, linear, map, lift, options.max_iterations, gain);
   }
@@ -264,7 +263,7 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   attempt(step, guess, start, options, report, gain);
   const bool short_of_digits =
       !(newton.residual < std::max(rounding, map.floor)) && (newton.settled || !(newton.residual < options.tolerance));
-  const bool nearly = rows.sane && newton.residual < near_enough;
+  const bool nearly = rows.sane && newton.residual < near;
   if ((may_cancel || nearly) && !rows.precise && short_of_digits && options.max_iterations > usual) {
     be_precise();
     newton.forget_factors(rows);

@@ -29,8 +29,8 @@ struct Tuning {
   int last_digits = 10;     // Newton steps from the best forces of a path that did not end. 0: none
   int again = 40;           // Newton steps from the start once more, where the path failed. 0: none
   // Contacts that close gradually
-  int closing = 500;      // iterations, where both tiers failed. 0: none
-  double finely = 1e-10;  // their proximal term where a law is stiff. 1e-6: as anywhere
+  int closing = 20;       // times max_iterations, where both tiers failed and a law is stiff. 0: none
+  double finely = 1e-10;  // their proximal term. 1e-6: as anywhere
   // Digits
   double stiff = 1e8;        // h a S of a law that may take the digits of the others: twofold factors. infinity: never
   double cancellation = 10;  // forces over what moves, above which rates are twofold. infinity: never
