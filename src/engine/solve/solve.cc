@@ -16,6 +16,7 @@ constexpr int usual = 8;            // iterations, above which tier 2 follows
 constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
 constexpr int patience = 4;         // times the iterations of the path, for the last resort
 constexpr int few = 3;              // Newton steps from forces on the path
+constexpr int briefly = 5;          // times max_iterations, to close gradually for a last digit
 constexpr double nearer = 0.03;     // how far the residual must fall before they are tried again
 constexpr double farther = 1e4;     // how far out a path that got stuck begins anew
 constexpr double near = 1e-6;       // residual of forces that lack their last digits alone
@@ -159,6 +160,7 @@ void Solver::Parts::try_again(const Step& step, View<const double> guess, View<c
 // From the step with its contacts wide open back to the step.
 void Solver::Parts::close_gradually(const Options& options, IslandReport& report, View<double> gain) {
   const Tuning& tuning = options.tuning;
+  const int limit = options.max_iterations * (newton.residual < options.tolerance ? briefly : tuning.closing);
   const Workspace::Mark mark = work.mark();
   View<double> best = work.take<double>(rows.count);
   const double least = newton.residual;
@@ -166,7 +168,7 @@ void Solver::Parts::close_gradually(const Options& options, IslandReport& report
   continuation.reserve(rows, linear, map, newton, work);
   if (continuation.open()) {
     search(options, true, report);
-    if (newton.residual < options.tolerance) continuation.close(tuning.finely, tuning.closing * options.max_iterations);
+    if (newton.residual < options.tolerance) continuation.close(tuning.finely, limit);
     continuation.end();
     rows.exact_rates(newton.force, newton.rate, newton.low, gain);
     newton.residual = map.measure(rows, newton.force, newton.rate, 0, newton.low);
@@ -207,11 +209,6 @@ void Solver::Parts::attempt(const Step& step, View<const double> guess, View<con
   search(options, options.convex, report);
   if (!(newton.residual < options.tolerance)) try_again(step, guess, start, lift, options, gain);
   newton.polish(rows, linear, map, lift, options.max_iterations, gain);
-  const bool missed = !(newton.residual < (path.lost ? 0.1 : 1.0) * options.tolerance);
-  if (missed && rows.stiffest > may_jam && !options.convex && !rows.precise && options.tuning.closing > 0) {
-    close_gradually(options, report, gain);
-    newton.polish(rows, linear, map, lift, options.max_iterations, gain);
-  }
 }
 
 // Both tiers with more digits, where that helps.
@@ -256,6 +253,7 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
   const double lift = options.convex ? 1 : 0;
   linear.begin();
   newton.begin(rows, options.tuning);
+  path.lost = false;
   rows.cancellation = options.tuning.cancellation;
   const bool may_cancel =
       rows.stiffest > options.tuning.stiff && rows.sane;  // double precision may not have the digits
@@ -269,6 +267,15 @@ IslandReport Solver::Parts::solve_island(const Step& step, View<const double> gu
     newton.forget_factors(rows);
     if (newton.residual < options.tolerance) newton.polish(rows, linear, map, lift, options.max_iterations, gain);
     else attempt_precisely(step, guess, start, options, report, gain);
+  }
+  const bool missed = !(newton.residual < (path.lost ? 0.1 : 1.0) * options.tolerance);
+  const bool may_close = options.max_iterations > usual && !options.convex && options.tuning.closing > 0;
+  if (missed && may_close && rows.sane && rows.stiffest > may_jam) {
+    be_plain();
+    close_gradually(options, report, gain);
+    be_precise();
+    newton.forget_factors(rows);
+    newton.polish(rows, linear, map, lift, options.max_iterations, gain);
   }
   report.residual = newton.residual;
   report.status = report.residual < options.tolerance ? Status::solved : Status::iteration_limit;

@@ -8,6 +8,7 @@
 namespace pliant {
 namespace {
 
+constexpr int few_rows = 64;
 constexpr int body = 6;                              // directions of a motion between two bodies
 constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
 constexpr double fullness = 0.5;                     // share of entries of G above which it is kept dense
@@ -472,8 +473,11 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
   for (int j = 0; j < n; j++) impulse[j].add_product(h, s.force[island_.velocities[j]]);
   for (const Group& g : group) {
     if (plain && g.full) {
-      combine(own_.at(g.values), g.stride, g.rows, force.at(g.first_row), scratch<double>());
-      for (int c = 0; c < g.width; c++) impulse[columns_[g.columns + c]].add_product(h, scratch<double>()[c]);
+      for (int i = 0; i < g.rows; i += few_rows) {  // sums of few lose fewer digits
+        const int some = std::min(few_rows, g.rows - i);
+        combine(own_.at(g.values) + i * g.stride, g.stride, some, force.at(g.first_row + i), scratch<double>());
+        for (int c = 0; c < g.width; c++) impulse[columns_[g.columns + c]].add_product(h, scratch<double>()[c]);
+      }
       continue;
     }
     for (int i = g.first_row; i < g.first_row + g.rows; i++) {
