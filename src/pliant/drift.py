@@ -32,6 +32,7 @@ TREATMENTS: Final = ("auto", "tangent", "lookahead", "paper")
 ROUNDS = 40  # of lookahead; a body that turns by a tenth of a radian in the step needs 16
 EXACT = 1e-15  # of the longest way of a row, where deformations are right to rounding
 SETTLED = 1e-10  # of the way, below which rounds that no longer gain have reached rounding
+ROUNDING = 1e-15  # of the largest coordinate, which phi cannot be known to
 CONTRACTING = 0.8  # each round at least; else the step is too large to look ahead
 
 
@@ -122,8 +123,9 @@ def _lookahead(start: Start) -> Taken:
         return tangent
     record, follow = start.problem.record, _follow(start, first)
     v, force, e, last = first.velocity, None, record.offset(), np.inf
+    place = ROUNDING / SETTLED * float(np.abs(start.q).max(initial=0.0))
     for _ in range(ROUNDS):
-        target, miss = _engine.look_ahead(record, phi, v, e)
+        target, miss = _engine.look_ahead(record, phi, v, e, place)
         if miss <= EXACT or (miss < SETTLED and not miss < CONTRACTING * last):
             solution = _solve_with(start, e, first, force)
             return Taken(start.problem, start.reach(solution.velocity), solution)

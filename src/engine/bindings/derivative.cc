@@ -88,7 +88,7 @@ nb::tuple whitened_rows(const Record& record) {
 }
 
 // (offsets, by how much they miss the last ones)
-nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset) {
+nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocity, nb::handle offset, double place) {
   const Step step = record.view();
   const auto m = static_cast<std::size_t>(step.rows());
   const std::span<const double> reached = reals(phi, "phi"), v = reals(velocity, "velocity"),
@@ -97,7 +97,7 @@ nb::tuple look_ahead_of(const Record& record, nb::handle phi, nb::handle velocit
     throw nb::value_error("phi and offset must have one entry per row, velocity one per velocity");
   }
   NewReals target = new_reals(m);
-  const double miss = look_ahead(step, reached, v, last, target.values);
+  const double miss = look_ahead(step, reached, v, last, place, target.values);
   return nb::make_tuple(std::move(target.array), miss);
 }
 
@@ -114,6 +114,7 @@ void bind_derivative(nb::module_& module) {
   module.def("whitened", &whitened_rows, nb::arg("record"),
              "Rows, columns and values of the entries of G in velocities in which the inertia is the identity.");
   module.def("look_ahead", &look_ahead_of, nb::arg("record"), nb::arg("phi"), nb::arg("velocity"), nb::arg("offset"),
+             nb::arg("place"),
              "Rate offsets that lead to phi, NaN where it is not known, and how far they are from the last ones.");
 }
 

@@ -6,8 +6,9 @@
 namespace pliant {
 
 double look_ahead(const Step& step, View<const double> phi, View<const double> velocity, View<const double> offset,
-                  View<double> target) {
+                  double place, View<double> target) {
   double miss = 0, longest = 1e-300;
+  for (const double entry : step.jacobian_value) longest = std::max(longest, place * std::fabs(entry));
   for (int i = 0; i < step.rows(); i++) {
     double rate = 0, size = 0;
     for (auto e = step.jacobian_start[i]; e < step.jacobian_start[i + 1]; e++) {
