@@ -3,6 +3,7 @@
 #include "bindings/c_entry.h"
 #include "bindings/derivative.h"
 #include "bindings/foundation.h"
+#include "bindings/mujoco.h"
 #include "bindings/record.h"
 #include "bindings/solve.h"
 
@@ -15,4 +16,5 @@ NB_MODULE(_engine, module) {
   pliant::bind_derivative(module);
   pliant::bind_c_entry(module);
   pliant::bind_foundation(module);
+  pliant::bind_mujoco(module);
 }

@@ -452,6 +452,40 @@ Record::Record(const Sizes& sizes) : sizes_(sizes) {
   }
 }
 
+Record record_of(const Step& s) {
+  Record r({.velocities = static_cast<std::size_t>(s.velocities()),
+            .rows = static_cast<std::size_t>(s.rows()),
+            .blocks = static_cast<std::size_t>(s.blocks()),
+            .mass_entries = static_cast<std::size_t>(s.mass_value.size()),
+            .jacobian_entries = static_cast<std::size_t>(s.jacobian_value.size())});
+  r.h = s.h;
+  const auto put = [](const auto& from, auto to) { std::copy(from.begin(), from.end(), to.begin()); };
+  put(s.mass_start, r.mass_start);
+  put(s.mass_column, r.mass_column);
+  put(s.mass_value, r.mass_value);
+  put(s.velocity, r.velocity);
+  put(s.force, r.force);
+  put(s.jacobian_start, r.jacobian_start);
+  put(s.jacobian_column, r.jacobian_column);
+  put(s.jacobian_value, r.jacobian_value);
+  put(s.block_start, r.block_start);
+  put(s.kind, r.kind);
+  put(s.value, r.value);
+  put(s.offset, r.offset);
+  put(s.stiffness, r.stiffness);
+  put(s.damping, r.damping);
+  put(s.exponent, r.exponent);
+  put(s.dissipation, r.dissipation);
+  put(s.lower, r.lower);
+  put(s.upper, r.upper);
+  put(s.friction, r.friction);
+  for (int b = 0; b < s.blocks(); b++) {
+    for (auto i = s.block_start[b]; i < s.block_start[b + 1]; i++)
+      r.constraint[static_cast<std::size_t>(i)] = r.ids[static_cast<std::size_t>(i)] = b;
+  }
+  return r;
+}
+
 Record Record::relative() const {
   Record other(sizes_);
   other.family_ = family_;

@@ -40,6 +40,9 @@ class Record {
   std::vector<double> reals_;
 };
 
+// A copy of a step whose blocks are constraints of their own.
+Record record_of(const Step& step);
+
 void bind_record(nanobind::module_& module);
 
 }  // namespace pliant

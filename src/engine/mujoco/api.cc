@@ -1,0 +1,95 @@
+#include "mujoco/api.h"
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+namespace pliant {
+
+Mujoco mujoco;
+
+namespace {
+
+using Handler = mjfLogHandler;
+Handler (*set_thread_handler)(Handler) = nullptr;
+Handler (*global_handler)() = nullptr;
+
+#if defined(_WIN32)
+using Library = HMODULE;
+Library loaded(const char* path) { return GetModuleHandleA(path); }
+void* symbol(Library library, const char* name) { return reinterpret_cast<void*>(GetProcAddress(library, name)); }
+#else
+using Library = void*;
+Library loaded(const char* path) { return dlopen(path, RTLD_NOW | RTLD_NOLOAD); }
+void* symbol(Library library, const char* name) { return dlsym(library, name); }
+#endif
+
+template <class T>
+void look_up(Library library, const char* name, T& to) {
+  void* found = symbol(library, name);
+  if (!found) throw std::runtime_error(std::string("MuJoCo's library has no ") + name);
+  std::memcpy(&to, &found, sizeof found);
+}
+
+thread_local std::jmp_buf* way_out = nullptr;
+thread_local char message[2048];
+thread_local Handler others = nullptr;  // of messages that are no errors
+
+void on_message(const mjLogMessage* told) {
+  if (told->level != mjLOG_ERROR || !way_out) {
+    if (others) others(told);
+    return;
+  }
+  std::snprintf(message, sizeof message, "%s%s%s", told->func ? told->func : "", told->func ? ": " : "", told->subject);
+  std::longjmp(*way_out, 1);
+}
+
+}  // namespace
+
+bool Mujoco::has_callbacks() const {
+#define PLIANT_SET(name) || *name
+  return false PLIANT_MUJOCO_CALLBACKS(PLIANT_SET);
+#undef PLIANT_SET
+}
+
+void load_mujoco(const char* path) {
+  const Library library = loaded(path);
+  if (!library) throw std::runtime_error(std::string("MuJoCo's library is not loaded: ") + path);
+#define PLIANT_LOOK_UP(name) look_up(library, #name, mujoco.name);
+  PLIANT_MUJOCO_FUNCTIONS(PLIANT_LOOK_UP)
+  PLIANT_MUJOCO_CALLBACKS(PLIANT_LOOK_UP)
+#undef PLIANT_LOOK_UP
+  look_up(library, "_mjPRIVATE_setTlsLogHandler", set_thread_handler);
+  look_up(library, "_mjPRIVATE_getGlobalLogHandler", global_handler);
+}
+
+// As MuJoCo's own bindings do: a jump out of its C functions, which know no exceptions.
+bool run_guarded(void (*calls)(void*), void* context) {
+  std::jmp_buf here;
+  std::jmp_buf* volatile const outer = way_out;
+  const volatile Handler outer_others = others;
+  const volatile Handler before = set_thread_handler(&on_message);
+  others = before == nullptr ? global_handler() : before == &on_message ? others : before;
+  volatile bool ended = false;
+  if (setjmp(here) == 0) {
+    way_out = &here;
+    calls(context);
+    ended = true;
+  }
+  way_out = outer;
+  others = outer_others;
+  set_thread_handler(before);
+  return ended;
+}
+
+std::string last_mujoco_error() { return message; }
+
+}  // namespace pliant

@@ -1,0 +1,159 @@
+// Contacts on a long way: those that only seem to close, or at another time, and impacts that would spin a body. A contact that
+// is found ahead has the normal of the start of the step, along which bodies seem to meet that in truth pass each other, or
+// meet sooner or later than they seem to.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include "mujoco/step.h"
+
+namespace pliant {
+namespace {
+
+constexpr double spun = 1;         // [rad] within a step, about a contact that need not be where it was at its start
+constexpr double touching = 1e-4;  // of the way of the step, within which geoms touch
+constexpr int rounds = 100;  // of advancement; it slows down where bodies graze each other, and then counts as a touch
+constexpr double bent = 0.01;    // of a gap, by which the way to a touch may differ from a straight one
+constexpr double least = 1e-12;  // [m/s]
+constexpr double never = 100;  // times what the geoms come nearer to each other in the step: a gap that does not close
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+// Moves contacts whose impact would turn a body by radians within the step into line with its centre of mass, where they
+// turn nothing. About such a contact, whose place and normal are those of the start, the rest of the body would go through
+// what it hits.
+bool Stepper::centre() {
+  const mjModel& m = model_.given();
+  bool far = false;
+  for (int c = 0; c < d_->ncon; c++) {
+    const mjContact& contact = d_->contact[c];
+    far = far || (contact.efc_address >= 0 && force_[contact.efc_address] > 0 &&
+                  reach_.is_long(contact.geom[0], contact.geom[1]));
+  }
+  if (!far) return false;
+  const Workspace::Mark mark = work_.mark();
+  View<double> change = work_.take<double>(m.nv);
+  for (int j = 0; j < m.nv; j++) change[j] = v1_[j] - d_->qvel[j];
+  const View<const double> turns = reach_.turns(change);
+  work_.release(mark);
+  bool found = false;
+  for (int c = 0; c < d_->ncon; c++) {
+    mjContact& contact = d_->contact[c];
+    if (contact.efc_address < 0 || !(force_[contact.efc_address] > 0)) continue;
+    if (!reach_.is_long(contact.geom[0], contact.geom[1])) continue;
+    const int a = m.geom_bodyid[contact.geom[0]], b = m.geom_bodyid[contact.geom[1]],
+              body = turns[a] > turns[b] ? a : b;
+    if (!(turns[body] > spun)) continue;
+    const mjtNum *n = contact.frame, *x = d_->xipos + 3 * body;
+    double along = 0;
+    for (int k = 0; k < 3; k++) along += n[k] * (contact.pos[k] - x[k]);
+    for (int k = 0; k < 3; k++) contact.pos[k] = x[k] + along * n[k];
+    found = true;
+  }
+  return found;
+}
+
+// Solves again where open contacts that receive a force do not touch, or do so at another time than it seems. Geoms are
+// followed as they come; those that miss each other then, once more on their way without the contacts between them, on which
+// others may have thrown them. Gaps shrink or grow as the time of their touch does.
+void Stepper::follow_open(const Options& options) {
+  const mjModel& m = model_.given();
+  const View<const double> before(d_->qvel, static_cast<int>(m.nv));
+  Pool<int> late, missed;  // contacts, one of each pair of geoms
+  for (int c = 0; c < d_->ncon; c++) {
+    const mjContact& contact = d_->contact[c];
+    if (!open_[c] || contact.efc_address < 0 || !(force_[contact.efc_address] > 0)) continue;
+    bool known = false;
+    for (int k = 0; k < late.size(); k++) {
+      const mjContact& other = d_->contact[late[k]];
+      known = known || (other.geom[0] == contact.geom[0] && other.geom[1] == contact.geom[1]);
+    }
+    if (!known && reach_.bends(contact.geom[0], contact.geom[1], before)) late.push(c);
+  }
+  if (late.size() == 0) return;
+  const Workspace::Mark mark = work_.mark();
+  View<double> way = work_.take<double>(m.nv), near = work_.take<double>(force_.size());
+  std::copy(before.begin(), before.end(), way.begin());
+  for (int again = 0; again < 2; again++) {
+    missed.clear();
+    bool changed = false;
+    const Workspace::Mark inner = work_.mark();
+    View<double> gaps = work_.take<double>(assembly_.value.size());
+    std::copy(assembly_.value.begin(), assembly_.value.end(), gaps.begin());
+    for (int k = 0; k < late.size(); k++) {
+      const mjContact& contact = d_->contact[late[k]];
+      if (!stretch(contact.geom[0], contact.geom[1], way)) missed.push(late[k]);
+    }
+    for (int i = 0; i < gaps.size(); i++) changed = changed || gaps[i] != assembly_.value[i];
+    work_.release(inner);
+    if (!changed || (again == 1 && missed.size() == late.size())) break;
+    std::copy(force_.begin(), force_.end(), near.begin());
+    solve_rows(options, {}, near, false);
+    if (missed.size() == 0) break;
+    late.clear();
+    for (int k = 0; k < missed.size(); k++) late.push(missed[k]);
+    std::copy(v1_.begin(), v1_.end(), way.begin());
+  }
+  work_.release(mark);
+}
+
+// Gaps of the contacts between two geoms that move with v, as far as they close at another time than they seem to; of those
+// that do not, never or more. False: they do not.
+bool Stepper::stretch(int a, int b, View<const double> v) {
+  const mjModel& m = model_.given();
+  const Step& step = assembly_.step;
+  const double h = step.h, speed = reach_.approach(a, b, v) + least;
+  double margin = 0, seeming = infinity;
+  const auto each = [&](auto&& f) {
+    for (int c = 0; c < d_->ncon; c++) {
+      const mjContact& contact = d_->contact[c];
+      if (!open_[c] || contact.efc_address < 0 || contact.geom[0] != a || contact.geom[1] != b) continue;
+      margin = contact.includemargin;
+      f(contact.efc_address);
+    }
+  };
+  const auto gap_of = [&](int row) { return assembly_.known[row].pos - assembly_.known[row].margin; };
+  each([&](int row) {
+    double rate = step.offset[row];
+    for (auto e = step.jacobian_start[row]; e < step.jacobian_start[row + 1]; e++)
+      rate += step.jacobian_value[e] * v[step.jacobian_column[e]];
+    seeming = std::min(seeming, gap_of(row) / std::max(-rate, 1e-100));
+  });
+  const Workspace::Mark mark = work_.mark();
+  View<double> mean = work_.take<double>(m.nv);
+  for (int j = 0; j < m.nv; j++) mean[j] = v[j] + (shift_.empty() ? 0 : shift_[j]);
+  const double time = touch_time(a, b, margin, speed, mean);
+  work_.release(mark);
+  const double ratio = seeming > 0 ? time / seeming : 1;
+  each([&](int row) {
+    const double gap = gap_of(row);
+    assembly_.value[row] = gap;
+    if (time == infinity) assembly_.value[row] = std::max(1.0, never * h * speed);
+    else if (std::fabs(ratio - 1) > bent) assembly_.value[row] = ratio * gap;
+  });
+  return time < infinity;
+}
+
+// When two geoms that move with v touch within the step [s]; infinite if they do not. speed: a bound on how fast they
+// approach.
+double Stepper::touch_time(int a, int b, double margin, double speed, View<const double> v) {
+  const mjModel& m = model_.given();
+  const mjModel* own = model_.own();
+  mjData* there = aside_.of(model_, *d_);
+  const double h = m.opt.timestep, way = h * speed;
+  double t = 0, distance = 0;
+  for (int k = 0; k < rounds; k++) {
+    std::copy_n(d_->qpos, m.nq, there->qpos);
+    guarded([&] {
+      mujoco.mj_integratePos(own, there->qpos, v.data(), t);
+      mujoco.mj_kinematics(own, there);
+      distance = mujoco.mj_geomDistance(own, there, a, b, way + margin, nullptr) - margin;
+    });
+    if (distance <= touching * way) break;
+    t += distance / speed;
+    if (t >= h) return infinity;
+  }
+  return t;
+}
+
+}  // namespace pliant

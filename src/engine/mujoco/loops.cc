@@ -1,0 +1,72 @@
+// Loops stay closed: equalities as they will be in the configuration that the step reaches.
+//   e = (phi(q1) - phi0) / h - G v1      of their rows, iterated on the rows at hand
+#include <algorithm>
+#include <cmath>
+#include "mujoco/step.h"
+
+namespace pliant {
+namespace {
+
+constexpr int rounds = 20;
+constexpr double exact = 1e-10;      // of the longest way of a row, where it is closed
+constexpr double rounding = 1e-15;   // of a metre or a radian, the size of what is closed, times the same
+constexpr double contracting = 0.8;  // each round at least; else the step is too large to look ahead
+
+}  // namespace
+
+void Stepper::close_loops(const Options& options) {
+  const int count = d_->ne;
+  if (count == 0 || materials_->by_reference) return;
+  const mjModel& m = model_.given();
+  const Step& step = assembly_.step;
+  mjModel equalities = *model_.own();
+  equalities.opt.disableflags |= mjDSBL_CONTACT | mjDSBL_LIMIT | mjDSBL_FRICTIONLOSS;
+  mjData* there = aside_.of(model_, *d_);
+  there->ncon = 0;
+  const Workspace::Mark mark = work_.mark();
+  View<double> mean = work_.take<double>(m.nv), first = work_.take<double>(m.nv), target = work_.take<double>(count);
+  View<double> force = work_.take<double>(force_.size()), offset = work_.take<double>(count);
+  std::copy(v1_.begin(), v1_.end(), first.begin());
+  std::copy(force_.begin(), force_.end(), force.begin());
+  std::copy_n(assembly_.offset.data(), count, offset.data());
+  const Report found = report_;
+  double last = 1.0 / 0.0;
+  for (int round = 0; round < rounds; round++) {
+    for (int j = 0; j < m.nv; j++) mean[j] = v1_[j] + (shift_.empty() ? 0 : shift_[j]);
+    std::copy_n(d_->qpos, m.nq, there->qpos);
+    guarded([&] {
+      mujoco.mj_integratePos(&equalities, there->qpos, mean.data(), step.h);
+      mujoco.mj_kinematics(&equalities, there);
+      mujoco.mj_comPos(&equalities, there);
+      if (m.ntendon) mujoco.mj_tendon(&equalities, there);
+      mujoco.mj_makeConstraint(&equalities, there);
+    });
+    if (there->ne != count) break;
+    double miss = 0, longest = rounding / exact;
+    for (int i = 0; i < count; i++) {
+      double rate = 0, size = 0;
+      for (auto e = step.jacobian_start[i]; e < step.jacobian_start[i + 1]; e++) {
+        const double part = step.jacobian_value[e] * v1_[step.jacobian_column[e]];
+        rate += part;
+        size += std::fabs(part);
+      }
+      target[i] = (there->efc_pos[i] - step.value[i]) / step.h - rate;
+      miss = std::max(miss, step.h * std::fabs(target[i] - assembly_.offset[i]));
+      longest = std::max(longest, step.h * (size + std::fabs(target[i])) + std::fabs(step.value[i]));
+    }
+    if (!(miss > exact * longest)) break;
+    if (!(miss < contracting * last)) {  // too far ahead: as it seems from the start
+      std::copy(first.begin(), first.end(), v1_.begin());
+      std::copy(force.begin(), force.end(), force_.begin());
+      std::copy_n(offset.data(), count, assembly_.offset.data());
+      report_ = found;
+      break;
+    }
+    last = miss;
+    std::copy_n(target.data(), count, assembly_.offset.data());
+    solve_rows(options, {}, force_, true);
+  }
+  work_.release(mark);
+}
+
+}  // namespace pliant

@@ -1,0 +1,193 @@
+#include "mujoco/reach.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pliant {
+namespace {
+
+constexpr double spare = 1.1;  // on the way that a geom can go
+constexpr double skin = 0.02;  // of its radius that is covered in any case
+constexpr double furthest =
+    1e6;  // [m] that is looked ahead at most: MuJoCo counts the cells of a height field on the way
+constexpr double least = 1e-4;  // [m, rad] within which limits have rows
+constexpr double short_way =
+    0.2;                       // of its radius that a geom may go in a step for its contacts to be taken as they seem
+constexpr double bent = 0.01;  // of a gap, by which the way to a touch may differ from a straight one
+
+double norm(const double* v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+}  // namespace
+
+void Reach::reserve(Model& model, const mjData& d, bool limits, Workspace& work) {
+  model_ = &model;
+  m_ = &model.given();
+  d_ = &d;
+  limits_ = limits;
+  h_ = m_->opt.timestep;
+  fall_ = h_ * norm(m_->opt.gravity);
+  fixed_ = false;  // adhesion actuators count the contacts within the gap: theirs stays as it is
+  for (int a = 0; a < m_->nactuator; a++) fixed_ = fixed_ || m_->actuator_trntype[a] == mjTRN_BODY;
+  way = work.filled(m_->ngeom, 0.0);
+  speed_ = work.filled(m_->ngeom, 0.0);
+  rate_ = work.take<double>(m_->ngeom);
+  cvel_ = work.take<double>(6 * m_->nbody);
+  faster_ = work.take<double>(m_->nv);
+  turn_ = work.take<double>(m_->nbody);
+}
+
+// MuJoCo's cvel at v, angular first; bodies come after their parents.
+void Reach::find_velocities(View<const double> v) {
+  const mjModel& m = *m_;
+  std::fill_n(cvel_.data(), 6, 0.0);
+  for (int b = 1; b < m.nbody; b++) {
+    double* to = cvel_.at(6 * b);
+    std::copy_n(cvel_.at(6 * m.body_parentid[b]), 6, to);
+    for (int i = m.body_dofadr[b]; i < m.body_dofadr[b] + m.body_dofnum[b]; i++) {
+      for (int k = 0; k < 6; k++) to[k] += d_->cdof[6 * i + k] * v[i];
+    }
+  }
+}
+
+void Reach::centre_velocity(int g, double* to) const {
+  const int b = m_->geom_bodyid[g];
+  const double *c = cvel_.at(6 * b), *com = d_->subtree_com + 3 * m_->body_rootid[b], *x = d_->geom_xpos + 3 * g;
+  const double r[3] = {x[0] - com[0], x[1] - com[1], x[2] - com[2]};
+  to[0] = c[3] + c[1] * r[2] - c[2] * r[1];
+  to[1] = c[4] + c[2] * r[0] - c[0] * r[2];
+  to[2] = c[5] + c[0] * r[1] - c[1] * r[0];
+}
+
+double Reach::spin(int body) const { return norm(cvel_.at(6 * body)); }
+
+// |velocity of the centre| + |angular velocity| times the radius, where that is more.
+void Reach::add_speeds(View<const double> v, View<double> to) {
+  find_velocities(v);
+  for (int g = 0; g < m_->ngeom; g++) {
+    const int b = m_->geom_bodyid[g];
+    if (m_->body_weldid[b] == 0) continue;
+    double centre[3];
+    centre_velocity(g, centre);
+    to[g] = std::max(to[g], norm(centre) + spin(b) * m_->geom_rbound[g]);
+  }
+}
+
+void Reach::widen(View<const double> v) {
+  const mjModel& m = *m_;
+  add_speeds(v, speed_);
+  std::fill(model_->body_margin.begin(), model_->body_margin.end(), 0.0);
+  for (int g = 0; g < m.ngeom; g++) {
+    const int b = m.geom_bodyid[g];
+    const bool moves = m.body_weldid[b] != 0;
+    way[g] = moves ? std::min(furthest, spare * h_ * (speed_[g] + fall_) + skin * m.geom_rbound[g]) : 0;
+    model_->geom_gap[g] = m.geom_gap[g] + (fixed_ ? 0 : way[g]);
+    model_->body_margin[b] = std::max(model_->body_margin[b], model_->geom_gap[g] + m.geom_margin[g]);
+  }
+  for (int p = 0; p < m.npair; p++) {
+    model_->pair_gap[p] = m.pair_gap[p] + (fixed_ ? 0 : way[m.pair_geom1[p]] + way[m.pair_geom2[p]]);
+  }
+}
+
+void Reach::widen_limits(View<const double> v) {
+  const mjModel& m = *m_;
+  if (!limits_) return;
+  for (int j = 0; j < m.njnt; j++) {
+    if (!m.jnt_limited[j]) continue;
+    const int dof = m.jnt_dofadr[j];
+    double fast = std::fabs(v[dof]);
+    if (m.jnt_type[j] == mjJNT_BALL) fast += std::fabs(v[dof + 1]) + std::fabs(v[dof + 2]);
+    model_->joint_margin[j] = m.jnt_margin[j] + spare * h_ * fast + least;
+  }
+  for (int t = 0; t < m.ntendon; t++) {
+    if (!m.tendon_limited[t]) continue;
+    double far = 0;
+    for (int e = m.ten_J_rowadr[t]; e < m.ten_J_rowadr[t] + m.ten_J_rownnz[t]; e++) {
+      far += std::fabs(d_->ten_J[e]) * (spare * h_ * std::fabs(v[m.ten_J_colind[e]]) + least);
+    }
+    model_->tendon_margin[t] = m.tendon_margin[t] + far;
+  }
+}
+
+void Reach::cover() {
+  const View<const double> v(d_->qvel, static_cast<int>(m_->nv));
+  std::fill(speed_.begin(), speed_.end(), 0.0);
+  widen(v);
+  widen_limits(v);
+}
+
+void Reach::cover(View<const double> v) {
+  widen(v);
+  for (int j = 0; j < v.size(); j++) faster_[j] = std::max(std::fabs(d_->qvel[j]), std::fabs(v[j]));
+  widen_limits(faster_);
+}
+
+bool Reach::outrun(View<const double> v) {
+  const mjModel& m = *m_;
+  if (limits_) {
+    for (int j = 0; j < m.njnt; j++) {
+      if (!m.jnt_limited[j] || m.jnt_type[j] == mjJNT_BALL) continue;
+      const double here = d_->qpos[m.jnt_qposadr[j]], on = h_ * v[m.jnt_dofadr[j]], margin = model_->joint_margin[j];
+      const double below = here - m.jnt_range[2 * j], above = m.jnt_range[2 * j + 1] - here;
+      if ((below >= margin && below + on < 0) || (above >= margin && above - on < 0)) return true;
+    }
+  }
+  std::fill(rate_.begin(), rate_.end(), 0.0);
+  add_speeds(v, rate_);
+  for (int g = 0; g < m.ngeom; g++) {
+    if (m.body_weldid[m.geom_bodyid[g]] != 0 && h_ * rate_[g] > way[g]) return true;
+  }
+  return false;
+}
+
+void Reach::restore_margins() {
+  std::copy_n(m_->jnt_margin, m_->njnt, model_->joint_margin.data());
+  std::copy_n(m_->tendon_margin, m_->ntendon, model_->tendon_margin.data());
+}
+
+bool Reach::is_long(int a, int b) const {
+  const auto radius = [&](int g) {
+    return m_->geom_rbound[g] > 0 ? m_->geom_rbound[g] : std::numeric_limits<double>::infinity();
+  };
+  return h_ * (speed_[a] + speed_[b]) > short_way * std::min(radius(a), radius(b));
+}
+
+// A sphere and a plane touch along the normal and at the time that the start of the step tells, and so do two spheres that
+// come head on. A way s aside changes a gap g by s^2 / 2 (r_a + r_b).
+bool Reach::bends(int a, int b, View<const double> v) {
+  if (!is_long(a, b)) return false;
+  const int one = m_->geom_type[a], two = m_->geom_type[b];
+  const bool round = one == mjGEOM_SPHERE || two == mjGEOM_SPHERE;
+  if (one == mjGEOM_PLANE || two == mjGEOM_PLANE) return !round;
+  if (one != mjGEOM_SPHERE || two != mjGEOM_SPHERE) return true;
+  find_velocities(v);
+  double p[3], q[3], x[3], n[3];
+  centre_velocity(a, p);
+  centre_velocity(b, q);
+  for (int k = 0; k < 3; k++) {
+    x[k] = q[k] - p[k];
+    n[k] = d_->geom_xpos[3 * b + k] - d_->geom_xpos[3 * a + k];
+  }
+  const double far = norm(n), along = (x[0] * n[0] + x[1] * n[1] + x[2] * n[2]) / far;
+  const double reach = m_->geom_rbound[a] + m_->geom_rbound[b];
+  const double aside = std::max(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - along * along, 0.0);
+  return h_ * h_ * aside > 2 * bent * reach * (far - reach);
+}
+
+double Reach::approach(int a, int b, View<const double> v) {
+  find_velocities(v);
+  double p[3], q[3];
+  centre_velocity(a, p);
+  centre_velocity(b, q);
+  const double x[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
+  return norm(x) + spin(m_->geom_bodyid[a]) * (m_->geom_rbound[a] + h_ * norm(p)) +
+         spin(m_->geom_bodyid[b]) * (m_->geom_rbound[b] + h_ * norm(q));
+}
+
+View<const double> Reach::turns(View<const double> v) {
+  find_velocities(v);
+  for (int b = 0; b < m_->nbody; b++) turn_[b] = h_ * spin(b);
+  return turn_;
+}
+
+}  // namespace pliant

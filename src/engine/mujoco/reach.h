@@ -1,0 +1,50 @@
+// Which contacts and limits could close within the step. The gap within which contacts are found, and the margin of limits,
+// follow the speeds, rotation included.
+#pragma once
+#include "mujoco/model.h"
+#include "workspace.h"
+
+namespace pliant {
+
+class Reach {
+ public:
+  View<double> way;  // (ngeom,) how far any point of a geom can go in the step
+
+  // limits: false leaves their margins alone, on which MuJoCo's references depend.
+  void reserve(Model& model, const mjData& d, bool limits, Workspace& work);
+
+  // Gaps and margins that cover the way of the step at the speeds of its start.
+  void cover();
+  // The same at the velocity v as well.
+  void cover(View<const double> v);
+  // Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say.
+  bool outrun(View<const double> v);
+  // The margins of limits as the user set them.
+  void restore_margins();
+
+  // Whether the way of the step is long for one of two geoms, and they need not touch as it seems.
+  bool bends(int a, int b, View<const double> v);
+  bool is_long(int a, int b) const;
+  // A bound on how fast two geoms come nearer to each other at the velocity v. Of two that fall together it is small;
+  // centres that go in circles turn their velocities on the way.
+  double approach(int a, int b, View<const double> v);
+  // How far bodies turn within the step at the velocity v [rad], (nbody,).
+  View<const double> turns(View<const double> v);
+
+ private:
+  Model* model_ = nullptr;
+  const mjModel* m_ = nullptr;
+  const mjData* d_ = nullptr;
+  bool limits_ = true, fixed_ = false;
+  double h_ = 0, fall_ = 0;
+  View<double> speed_, rate_, cvel_, faster_, turn_;
+
+  void find_velocities(View<const double> v);
+  void centre_velocity(int g, double* to) const;
+  double spin(int body) const;
+  void add_speeds(View<const double> v, View<double> to);
+  void widen(View<const double> v);
+  void widen_limits(View<const double> v);
+};
+
+}  // namespace pliant

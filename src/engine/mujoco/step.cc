@@ -1,0 +1,282 @@
+#include "mujoco/step.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace pliant {
+namespace {
+
+constexpr int looks = 2;           // for contacts and limits that only come within reach by what the step does
+constexpr double blown_up = 1e10;  // mjMAXVAL, beyond which MuJoCo starts afresh
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string shown(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", x);
+  return text;
+}
+
+}  // namespace
+
+void Stepper::lap(Part part) {
+  if (!clocked) return;
+  const double now = seconds_now();
+  seconds[part] += now - last_;
+  last_ = now;
+}
+
+// State, controls and applied forces are finite, and the state has not blown up.
+void Stepper::check() const {
+  const mjModel& m = model_.given();
+  const struct {
+    const char* name;
+    const mjtNum* values;
+    mjtSize count;
+    bool is_state;
+  } all[] = {{"qpos", d_->qpos, m.nq, true},
+             {"qvel", d_->qvel, m.nv, true},
+             {"ctrl", d_->ctrl, m.nu, false},
+             {"qfrc_applied", d_->qfrc_applied, m.nv, false},
+             {"xfrc_applied", d_->xfrc_applied, 6 * m.nbody, false}};
+  for (const auto& one : all) {
+    double sum = 0, most = 0;
+    for (int i = 0; i < one.count; i++) {
+      sum += 0 * one.values[i];
+      if (one.is_state) most = std::max(most, std::fabs(one.values[i]));
+    }
+    if (sum == 0 && most <= blown_up) continue;
+    for (int i = 0; i < one.count; i++) {
+      const std::string where = std::string("data.") + one.name + " must be finite, got " + shown(one.values[i]) +
+                                " at " + std::to_string(i) + ", t = " + shown(d_->time) +
+                                " s: mujoco.mj_resetData starts afresh";
+      if (!std::isfinite(one.values[i])) throw InputProblem(where);
+    }
+    for (int i = 0; i < one.count; i++) {
+      if (!(std::fabs(one.values[i]) > blown_up)) continue;
+      throw BlownUp("at t = " + shown(d_->time) + " s: the motion has blown up: data." + one.name + " at " +
+                    std::to_string(i) + " is " + shown(one.values[i]) +
+                    ", beyond 1e+10, MuJoCo's limit; take a smaller step, or look for what feeds it: an actuator, a "
+                    "negative damping or stiffness, a joint that turns fast");
+    }
+  }
+}
+
+void Stepper::begin(const mjModel* model, mjData* data, const Materials& materials, bool control) {
+  if (clocked) last_ = seconds_now();
+  d_ = data;
+  materials_ = &materials;
+  work_.reset();
+  model_.refresh(model, View<const double>(materials.friction.data(), static_cast<int>(materials.friction.size())));
+  stack_ = data->pstack;
+  base_ = data->pbase;
+  check();
+  evaluate(control);
+  const mjModel& m = model_.given();
+  const int nv = static_cast<int>(m.nv);
+  smooth_force_ = work_.take<double>(nv);
+  start_ = work_.take<double>(nv);
+  guess_ = work_.take<double>(nv);
+  v1_ = work_.take<double>(nv);
+  for (int j = 0; j < nv; j++) {
+    smooth_force_[j] = d_->qfrc_smooth[j];
+    start_[j] = d_->qvel[j];
+    guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
+  }
+  passive_.find(model_, *d_, smooth_force_, work_);
+  lap(kinematics);
+  shift_ = {};
+  // What springs and dampers of joints hold is implicit; the rest of the smooth forces flows.
+  flowing_ = work_.take<double>(nv);
+  View<double> held = work_.filled(nv, 0.0);
+  if (passive_.implicit) {
+    for (int j = 0; j < nv; j++) held[j] = d_->qfrc_spring[j] + d_->qfrc_damper[j];
+    for (int r = 0; r < passive_.rows.size(); r++) {
+      const ExtraRow& row = passive_.rows[r];
+      for (int e = row.first; e < row.first + row.count && row.tendon; e++)
+        held[passive_.column[e]] -= passive_.value[e] * row.taken;
+    }
+    for (int j = 0; j < nv; j++) held[j] -= m.opt.timestep * passive_.stiffness[j] * d_->qvel[j];
+  }
+  for (int j = 0; j < nv; j++) flowing_[j] = smooth_force_[j] - held[j] + d_->qfrc_bias[j];
+  flows_ = flow_.follow(model_, *d_, flowing_, aside_, work_);
+  if (flows_) {
+    shift_ = work_.take<double>(nv);
+    for (int j = 0; j < nv; j++) {
+      const double gained = flow_.velocity[j] - d_->qvel[j];
+      shift_[j] = flow_.mean[j] - flow_.velocity[j];
+      smooth_force_[j] = held[j] - (passive_.damping[j] + m.opt.timestep * passive_.stiffness[j]) * gained;
+      start_[j] = flow_.velocity[j];
+    }
+  }
+  smooth_ = work_.mark();
+  lap(kinematics);
+  assemble();
+  lap(assembly);
+}
+
+void Stepper::evaluate(bool control) {
+  const mjModel& m = model_.given();
+  const mjModel* own = model_.own();
+  mjData* d = d_;
+  d->flg_energypos = 0;
+  guarded([&] { mujoco.mj_fwdKinematics(own, d); });
+  reach_.reserve(model_, *d, !materials_->by_reference, work_);
+  reach_.cover();
+  own = model_.own();
+  guarded([&] {
+    mujoco.mj_makeM(own, d);
+    mujoco.mj_factorM(own, d);
+  });
+  lap(kinematics);
+  guarded([&] { mujoco.mj_collision(own, d); });
+  lap(collision);
+  find_open();
+  guarded([&] { mujoco.mj_makeConstraint(own, d); });
+  lap(assembly);
+  guarded([&] { mujoco.mj_transmission(own, d); });
+  const mjModel* user = model_.users();
+  const bool energy = (m.opt.enableflags & mjENBL_ENERGY) != 0, acts = !(m.opt.disableflags & mjDSBL_ACTUATION);
+  d->energy[0] = d->energy[1] = 0;
+  guarded([&] {
+    if (m.nsensor) mujoco.mj_sensorPos(user, d);
+    if (energy) mujoco.mj_energyPos(user, d);
+    mujoco.mj_fwdVelocity(user, d);
+    if (m.nsensor) mujoco.mj_sensorVel(user, d);
+    if (energy) mujoco.mj_energyVel(user, d);
+    if (control && acts && *mujoco.mjcb_control) (*mujoco.mjcb_control)(user, d);
+    mujoco.mj_fwdActuation(user, d);
+    mujoco.mj_fwdAcceleration(user, d);
+  });
+}
+
+// Rows also for contacts that are open, none for those of foundations.
+void Stepper::find_open() {
+  open_ = work_.filled<char>(d_->ncon, 0);
+  for (int c = 0; c < d_->ncon; c++) {
+    if (d_->contact[c].exclude != 1) continue;
+    open_[c] = 1;
+    d_->contact[c].exclude = 0;
+  }
+  Patches::exclude(model_.given(), *d_, *materials_);
+}
+
+void Stepper::assemble() {
+  work_.release(smooth_);
+  patches_.find(model_.given(), *d_, *materials_, reach_.way, work_);
+  assembly_.build(model_, *d_, *materials_, passive_, patches_, start_, smooth_force_, shift_, work_);
+  force_ = work_.filled(assembly_.step.rows(), 0.0);
+}
+
+void Stepper::solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
+  const auto span = [](View<const double> v) {
+    return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
+  };
+  const Report found = solver_.solve(assembly_.step, span(guess), span(start), options,
+                                     {v1_.data(), static_cast<std::size_t>(v1_.size())},
+                                     {force_.data(), static_cast<std::size_t>(force_.size())}, {}, {}, shifted);
+  const int iterations = report_.iterations, factorizations = report_.factorizations;
+  report_ = found;
+  report_.iterations += iterations;
+  report_.factorizations += factorizations;
+  if (found.status == Status::non_finite) throw BlownUp("at t = " + shown(d_->time) + " s: the answer is not finite");
+}
+
+void Stepper::solve(const Options& options) {
+  report_ = {};
+  const mjModel* own = nullptr;
+  const auto make_rows = [&] {
+    own = model_.own();
+    guarded([&] {
+      mujoco.mj_makeConstraint(own, d_);
+      mujoco.mj_referenceConstraint(own, d_);
+    });
+    assemble();
+    lap(assembly);
+  };
+  for (int look = 0;; look++) {
+    solve_rows(options, guess_, {}, false);
+    lap(solving);
+    if (centre()) {
+      make_rows();
+      solve_rows(options, start_, {}, false);
+    }
+    follow_open(options);
+    lap(solving);
+    if (look == looks || !reach_.outrun(v1_)) break;
+    reach_.cover(v1_);
+    own = model_.own();
+    guarded([&] { mujoco.mj_collision(own, d_); });
+    lap(collision);
+    work_.release(smooth_);
+    find_open();
+    smooth_ = work_.mark();
+    make_rows();
+  }
+  close_loops(options);
+  if (materials_->bounces) bounce(options);
+  lap(solving);
+}
+
+void Stepper::take(View<const double> velocity, View<const double> force, const Report& report) {
+  std::copy(velocity.begin(), velocity.end(), v1_.begin());
+  std::copy(force.begin(), force.end(), force_.begin());
+  report_ = report;
+}
+
+void Stepper::advance() {
+  const mjModel& m = model_.given();
+  const mjModel* own = model_.own();
+  if (flows_) {
+    const Workspace::Mark mark = work_.mark();
+    View<double> q = work_.take<double>(m.nq), mean = work_.take<double>(m.nv);
+    std::copy_n(d_->qpos, m.nq, q.data());
+    for (int j = 0; j < m.nv; j++) mean[j] = v1_[j] + shift_[j];
+    guarded([&] {
+      mujoco.mj_Euler(own, d_);
+      mujoco.mj_integratePos(own, q.data(), mean.data(), own->opt.timestep);
+    });
+    std::copy_n(q.data(), m.nq, d_->qpos);
+    work_.release(mark);
+  } else {
+    guarded([&] { mujoco.mj_Euler(own, d_); });
+  }
+  lap(kinematics);
+}
+
+bool Stepper::count() {
+  std::int64_t& known = totals.statuses[static_cast<std::size_t>(report_.status)];
+  totals.iterations += report_.iterations;
+  totals.factorizations += report_.factorizations;
+  totals.worst = std::max(totals.worst, report_.residual);
+  return ++known == 1 && report_.status != Status::solved;
+}
+
+bool Stepper::run(const mjModel* model, mjData* data, const Materials& materials, const Options& options,
+                  const How& how) {
+  struct End {
+    Stepper* stepper;
+    ~End() { stepper->end(); }
+  } const leave{this};
+  begin(model, data, materials, how.control);
+  solve(options);
+  write(how.whole);
+  if (!how.advance) return false;
+  advance();
+  return count();
+}
+
+void Stepper::end() {
+  model_.restore();
+  if (d_ && d_->pstack != stack_) {  // MuJoCo was left in the middle of something
+    d_->pstack = stack_;
+    d_->pbase = base_;
+  }
+}
+
+}  // namespace pliant

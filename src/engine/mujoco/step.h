@@ -1,0 +1,115 @@
+// A step of a MuJoCo model, from its phases.
+//
+//   refresh      the model as the user has set it last
+//   evaluate     MuJoCo: positions, inertia, collision, transmission, velocities, passive and actuator forces
+//   assemble     its rows and our own with our laws
+//   solve        the engine
+//   look again   contacts or limits that this motion would bring within reach join, and the step is solved again
+//   write back   every field, in the user's cone
+//   advance      positions, activations, time
+#pragma once
+#include <stdexcept>
+#include <vector>
+#include "mujoco/aside.h"
+#include "mujoco/assembly.h"
+#include "mujoco/flow.h"
+#include "mujoco/foundation.h"
+#include "mujoco/materials.h"
+#include "mujoco/model.h"
+#include "mujoco/passive.h"
+#include "mujoco/reach.h"
+#include "solve/solve.h"
+#include "workspace.h"
+
+namespace pliant {
+
+// What cannot be stepped: the user's input, or a motion that has blown up.
+struct InputProblem : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+struct BlownUp : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum Part { kinematics, collision, assembly, solving, parts };
+
+struct Totals {
+  std::int64_t statuses[4] = {};  // steps that ended so
+  std::int64_t iterations = 0, factorizations = 0;
+  double worst = 0;  // residual
+};
+
+struct How {
+  bool control = true;  // whether to call the user's control callback
+  bool advance = true;  // else forces alone
+  bool whole = true;    // whether to leave all of MuJoCo's fields behind, which no next step needs
+};
+
+class Stepper {
+ public:
+  // All of it. Returns whether its status is the first of its kind, and not simply solved.
+  bool run(const mjModel* model, mjData* data, const Materials& materials, const Options& options, const How& how);
+
+  // Begins a step: all of it but the constraint forces. control: whether to call the user's control callback.
+  void begin(const mjModel* model, mjData* data, const Materials& materials, bool control);
+  // Constraint forces; looks again for what they bring within reach.
+  void solve(const Options& options);
+  // The same by forces from elsewhere, of the rows of `step`.
+  void take(View<const double> velocity, View<const double> force, const Report& report);
+  // Forces into the fields of data. whole: those that no next step needs, too.
+  void write(bool whole);
+  void advance();
+  // Counts the step; as `run` returns.
+  bool count();
+  // Leaves the model as the user has it. After an error, data too.
+  void end();
+
+  const Step& step() const { return assembly_.step; }
+  const Assembly& rows() const { return assembly_; }
+  const Patches& patches() const { return patches_; }
+  View<const double> velocity() const { return v1_; }
+  View<const double> force() const { return force_; }
+  View<const double> shift() const { return shift_; }  // of the mean velocity from v1, or empty
+  const Report& report() const { return report_; }
+
+  Totals totals;
+  double seconds[parts] = {};
+  bool clocked = false;
+
+ private:
+  Workspace work_;
+  Solver solver_;
+  Model model_;
+  Reach reach_;
+  Passive passive_;
+  Flow flow_;
+  Patches patches_;
+  Assembly assembly_;
+  Aside aside_;
+  const Materials* materials_ = nullptr;
+  mjData* d_ = nullptr;
+  std::size_t stack_ = 0, base_ = 0;
+  bool flows_ = false;
+  Workspace::Mark smooth_{};  // behind what does not depend on the rows
+  View<double> smooth_force_, flowing_, start_, shift_, v1_, force_, guess_;
+  View<char> open_;
+  Report report_;
+  double last_ = 0;
+
+  void check() const;
+  void evaluate(bool control);
+  void find_open();
+  void assemble();
+  void solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted);
+  bool centre();
+  void follow_open(const Options& options);
+  bool stretch(int a, int b, View<const double> v);
+  double touch_time(int a, int b, double margin, double speed, View<const double> v);
+  void close_loops(const Options& options);
+  void bounce(const Options& options);
+  void lap(Part part);
+  void drop_contacts(View<int> number);
+  void write_rows();
+};
+
+}  // namespace pliant
