@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pliant.step import step
     from pliant.systems import System
     from pliant.systems.mujoco_batch import Batch
-    from pliant.systems.mujoco_calls import forget, mj_forward, mj_step, mj_step1, mj_step2
+    from pliant.systems.mujoco_calls import mj_forward, mj_step, mj_step1, mj_step2
     from pliant.systems.mujoco_contacts import contacts, pressure
     from pliant.systems.mujoco_patch import patch_mujoco
     from pliant.systems.mujoco_rollout import rollout
@@ -78,7 +78,6 @@ _HOME = {
     "Unilateral": "constraints",
     "contacts": "systems.mujoco_contacts",
     "export_html": "viewer.export",
-    "forget": "systems.mujoco_calls",
     "gyroscopic_torque": "gyroscope",
     "linearize": "linearize",
     "load": "systems.mujoco_system",
@@ -128,7 +127,6 @@ __all__ = [
     "__version__",
     "contacts",
     "export_html",
-    "forget",
     "gyroscopic_torque",
     "linearize",
     "load",

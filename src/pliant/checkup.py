@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Final, TypeVar
 
 T = TypeVar("T")
-AGAIN: Final = 20  # times, when the code is there
+AGAIN: Final = 20  # times
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,11 @@ def guarded(name: str, look: Callable[[], Check], remedy: str) -> Check:
 
 def timed(act: Callable[[], T]) -> tuple[T, str]:
     """What it gives the first time, and how long it took then and after."""
-    from pliant.systems._compile import cache_misses
-
-    compiled, laps = cache_misses(), [perf_counter()]
+    laps = [perf_counter()]
     found = act()
     laps.append(perf_counter())
-    compiled = cache_misses() - compiled
     for _ in range(AGAIN):
         act()
         laps.append(perf_counter())
     first, *others = (after - before for before, after in pairwise(laps))
-    how = f"compiling {compiled} functions" if compiled else "warm"
-    return found, f"{first:.2f} s at first ({how}), then {1e6 * median(others):.0f} us"
+    return found, f"{1e3 * first:.1f} ms at first, then {1e6 * median(others):.0f} us"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,8 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    if given.command == "compile":
-        return _compile()
     if given.command == "doctor":
         return run_doctor(given)
     if given.command == "reproduce":
@@ -78,13 +75,6 @@ def _parser() -> argparse.ArgumentParser:
         "are from the laws; draw both (needs Matplotlib).",
     )
     demo.add_argument("--out", metavar="FILE", help=f"where the picture goes, .png, .pdf or .svg (default: {PICTURE})")
-    commands.add_parser(
-        "compile",
-        help="compile what steps of MuJoCo models need now, not at first use",
-        description="The engine comes compiled; what stands around it in a step of a MuJoCo model is compiled at first "
-        "use, or by this command, for images and clusters. The code is kept on disk, and later processes only load it. "
-        "PLIANT_CACHE_DIR names the folder.",
-    )
     add_doctor(commands)
     reproduce = commands.add_parser(
         "reproduce",
@@ -145,18 +135,6 @@ def _say(name: str, claims: Sequence[dict[str, Any]]) -> None:
             print(f"{name}: {head}")
         for claim in its:
             print(f"  {claim['paper']}: {claim['holds']}; {claim['measured']}")
-
-
-def _compile() -> int:
-    from pliant.systems._compile import cache_folder, cache_misses
-    from pliant.systems.mujoco_warm import warm_up
-
-    begin = time.perf_counter()
-    warm_up()
-    compiled, folder = cache_misses(), cache_folder()
-    kept = f"kept in {folder}" if folder else "kept nowhere: set PLIANT_CACHE_DIR to a writable folder"
-    print(f"pliant compile: {compiled} functions in {time.perf_counter() - begin:.0f} s, {kept}")
-    return 0 if folder else 1
 
 
 def _demo(out: str | None) -> int:

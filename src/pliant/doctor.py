@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -17,10 +16,9 @@ from pliant._version import __version__
 from pliant.checkup import Check, guarded, timed
 from pliant.errors import PliantError
 
-REQUIRED: Final = ("numpy", "scipy", "llvmlite", "numba", "clarabel", "tqdm", "yaml")
-CORE: Final = REQUIRED[:4]  # of these: without one there is nothing else to look at
-NUMBA: Final = ("compiled code", "cache", "layout", "library")
-AT_WORK: Final = ("mujoco", "drawing", *NUMBA, "solve", "step")
+REQUIRED: Final = ("numpy", "scipy", "clarabel", "tqdm", "yaml")
+CORE: Final = REQUIRED[:2]  # of these: without one there is nothing else to look at
+AT_WORK: Final = ("mujoco", "library", "drawing", "solve", "step")
 PROJECTS: Final = {"yaml": "pyyaml"}  # what pip calls it
 # package: what it is needed for, and what installs it
 OPTIONAL: Final = {
@@ -33,7 +31,7 @@ OPTIONAL: Final = {
     "drake": ("Drake's answers in pliant reproduce", "pliant[peers]"),
     "gymnasium": ("the benchmark of walkers, and tests", "gymnasium[mujoco]"),
 }
-SETTINGS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+SETTINGS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def examine() -> Iterator[Check]:
@@ -59,20 +57,10 @@ def _at_work() -> Iterator[Check]:
     from pliant.systems import mujoco_doctor as models
 
     yield models.version()
+    yield guarded("library", models.LIBRARY, models.REINSTALL)
     yield guarded("drawing", drawing, models.REINSTALL)
-    yield from _numba()
     yield guarded("solve", first_solve, "pip install --force-reinstall pliant")
     yield guarded("step", models.STEP, "pip install --force-reinstall mujoco pliant")
-
-
-def _numba() -> Iterator[Check]:
-    """What is compiled on first use, in place of the engine."""
-    from pliant.systems import mujoco_doctor as models
-
-    yield guarded("compiled code", compiled_code, "pip install --force-reinstall numba llvmlite")
-    yield guarded("cache", cache, "set PLIANT_CACHE_DIR to a folder that can be read and written")
-    for name, look in models.NUMBA_CHECKS.items():
-        yield guarded(name, look, "pip install --force-reinstall mujoco pliant")
 
 
 def engine() -> Check:
@@ -97,37 +85,11 @@ def optional(name: str) -> Check:
 
 
 def threads() -> Check:
-    """Kernels take one core each. The settings matter to NumPy and SciPy, beside which other processes run."""
+    """A step takes one core. The settings matter to NumPy and SciPy, beside which other processes run."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     given = [f"{name}={os.environ[name]}" for name in SETTINGS if name in os.environ]
     said = ", ".join(given) or "OMP_NUM_THREADS and the like are not set"
     return Check("threads", True, f"{cores} cores for this process, of which a step uses one; {said}")
-
-
-def compiled_code() -> Check:
-    from numba import config
-
-    if config.DISABLE_JIT:
-        return Check("compiled code", False, "not in use: NUMBA_DISABLE_JIT is set", "unset NUMBA_DISABLE_JIT")
-    slow = [name for name in ("BOUNDSCHECK", "DEBUGINFO_DEFAULT") if getattr(config, name, None)]
-    return Check("compiled code", True, f"in use{''.join(f', slower with NUMBA_{name}' for name in slow)}")
-
-
-def cache() -> Check:
-    """Where compiled code is kept, and how much of it is of the sources that run now."""
-    from pliant.systems._compile import cache_folder, kernel_folders
-
-    importlib.import_module("pliant.systems.mujoco_calls")  # the kernels of steps
-    folder = cache_folder()
-    if folder is None:
-        wish = os.environ.get("PLIANT_CACHE_DIR", "the user's cache folder")
-        remedy = "set PLIANT_CACHE_DIR to a folder that can be written, or every process compiles for a minute"
-        return Check("cache", False, f"{wish} cannot be written", remedy)
-    files, now = _sizes(folder), kernel_folders()
-    ours, size = sum(path.parent.name in now for path in files), sum(files.values()) / 1e6
-    return Check(
-        "cache", True, f"{folder}, writable, {len(files)} files, {size:.0f} MB, {ours} of them of this version"
-    )
 
 
 def drawing() -> Check:
@@ -138,16 +100,6 @@ def drawing() -> Check:
         return Check("drawing", True, f"by {working_way()}, without a screen")
     except PliantError as error:
         return Check("drawing", True, f"not possible, needed for pliant render: {error}")
-
-
-def _sizes(folder: Path) -> dict[Path, int]:
-    """Of all files [bytes]. Other processes may write and remove some meanwhile."""
-    found = {}
-    for parent, _, names in os.walk(folder):
-        for path in (Path(parent, name) for name in names):
-            with contextlib.suppress(FileNotFoundError):
-                found[path] = path.stat().st_size
-    return found
 
 
 def first_solve() -> Check:

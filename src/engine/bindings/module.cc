@@ -1,6 +1,5 @@
 // The Python module pliant._engine.
 #include "bindings/build_info.h"
-#include "bindings/c_entry.h"
 #include "bindings/derivative.h"
 #include "bindings/foundation.h"
 #include "bindings/mujoco.h"
@@ -14,7 +13,6 @@ NB_MODULE(_engine, module) {
   pliant::bind_record(module);
   pliant::bind_solve(module);
   pliant::bind_derivative(module);
-  pliant::bind_c_entry(module);
   pliant::bind_foundation(module);
   pliant::bind_mujoco(module);
 }

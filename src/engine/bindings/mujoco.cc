@@ -2,7 +2,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 #include "bindings/arrays.h"
 #include "bindings/record.h"
@@ -60,14 +65,38 @@ Materials* new_materials(nb::handle geom, nb::handle geom_law, nb::handle joint,
   throw nb::python_error();
 }
 
+// One thread at a time steps a data, and where callbacks are set, which know the user's model, one at all.
+class Turn {
+ public:
+  explicit Turn(Stepper& stepper) : stepper_(stepper) {
+    if (stepper.holder == std::this_thread::get_id())
+      throw InputProblem("data is being stepped: a callback cannot step it too");
+    stepper.busy.lock();
+    stepper.holder = std::this_thread::get_id();
+    if (mujoco.has_callbacks()) called_ = std::unique_lock(calls);
+  }
+  ~Turn() {
+    stepper_.holder = std::thread::id();
+    stepper_.busy.unlock();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static inline std::recursive_mutex calls;
+  Stepper& stepper_;
+  std::unique_lock<std::recursive_mutex> called_;
+};
+
 // Runs without the interpreter's lock; errors as Python knows them.
 template <class F>
-auto unlocked(F&& f) {
+auto unlocked(Stepper& stepper, F&& f) {
   std::string message;
   enum { none, input, blown, fatal } kind = none;
   {
     const nb::gil_scoped_release release;
     try {
+      const Turn turn(stepper);
       return f();
     } catch (const InputProblem& error) {
       kind = input;
@@ -101,7 +130,7 @@ int step(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Mate
          bool convex, double tolerance, int max_iterations, bool control, bool advance) {
   const Options options{.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = {}};
   using Clock = std::chrono::steady_clock;
-  return unlocked([&] {
+  return unlocked(stepper, [&] {
     int found = 0;
     auto last = Clock::now();
     const bool sensors = model_at(model)->nsensor > 0;
@@ -119,7 +148,7 @@ int step(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Mate
 }
 
 void begin(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Materials& materials, bool control) {
-  unlocked([&] {
+  unlocked(stepper, [&] {
     try {
       stepper.begin(model_at(model), data_at(data), materials, control);
     } catch (...) {
@@ -129,10 +158,11 @@ void begin(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Ma
   });
 }
 
+// For `simulate`, which looks ahead by itself.
 void solve(Stepper& stepper, bool convex, double tolerance, int max_iterations) {
-  unlocked([&] {
+  unlocked(stepper, [&] {
     try {
-      stepper.solve({.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = {}});
+      stepper.solve({.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = {}}, false);
     } catch (...) {
       stepper.end();
       throw;
@@ -148,18 +178,86 @@ void take(Stepper& stepper, nb::handle velocity, nb::handle force, int status, d
   report.iterations = iterations;
   report.factorizations = factorizations;
   const auto v = reals(velocity, "velocity"), f = reals(force, "force");
+  if (v.size() != static_cast<std::size_t>(stepper.step().velocities()) ||
+      f.size() != static_cast<std::size_t>(stepper.step().rows()))
+    throw nb::value_error("velocity and force must be of the step that was begun");
   stepper.take(View<const double>(v.data(), static_cast<int>(v.size())),
                View<const double>(f.data(), static_cast<int>(f.size())), report);
 }
 
 int finish(Stepper& stepper, bool advance) {
-  return unlocked([&] {
+  return unlocked(stepper, [&] {
     const Ended ended{stepper};
     stepper.write(true);
     if (!advance) return 0;
     stepper.advance();
     return stepper.count() ? static_cast<int>(stepper.report().status) : 0;
   });
+}
+
+// A field of mjData itself that is one number.
+std::uintptr_t field_at(std::uintptr_t data, const char* name) {
+  mjData& d = *data_at(data);
+  const std::pair<const char*, void*> known[] = {
+      {"nl", &d.nl}, {"nJ", &d.nJ}, {"ncon", &d.ncon}, {"nefc", &d.nefc},   {"nA", &d.nA},
+      {"ne", &d.ne}, {"nf", &d.nf}, {"time", &d.time}, {"nidof", &d.nidof}, {"nisland", &d.nisland}};
+  for (const auto& [key, field] : known) {
+    if (std::strcmp(key, name) == 0) return reinterpret_cast<std::uintptr_t>(field);
+  }
+  throw nb::key_error(name);
+}
+
+int warnings(const mjData& d) {
+  int total = 0;
+  for (const mjWarningStat& kind : d.warning) total += kind.number;
+  return total;
+}
+
+// What is kept of every step: a state of MuJoCo's by its bits, or else so many bytes that lie there.
+struct Kept {
+  int spec;
+  std::uintptr_t from, to;
+  std::size_t bytes;
+};
+
+// Steps of one simulation from the given one on, of so many, each with its controls, to the end, to a warning, or for a
+// while. Returns (the next step, the first hard status or 0).
+nb::tuple roll(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Materials& materials, int next,
+               int steps, nb::handle control, int spec, const nb::list& keep, int warned, bool convex, double tolerance,
+               int max_iterations) {
+  std::vector<Kept> kept;
+  for (const nb::handle one : keep)
+    kept.push_back({nb::cast<int>(one[0]), nb::cast<std::uintptr_t>(one[1]), nb::cast<std::uintptr_t>(one[2]),
+                    nb::cast<std::size_t>(one[3])});
+  const auto controls = control.is_none() ? std::span<const double>{} : reals(control, "control");
+  const std::size_t width = steps > 0 ? controls.size() / static_cast<std::size_t>(steps) : 0;
+  const Options options{.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = {}};
+  const mjModel* m = model_at(model);
+  mjData* d = data_at(data);
+  int hard = 0;
+  unlocked(stepper, [&] {
+    using Clock = std::chrono::steady_clock;
+    const auto first = Clock::now();
+    while (next < steps && (warned < 0 || warnings(*d) == warned)) {
+      if (width > 0) {
+        const double* now = controls.data() + static_cast<std::size_t>(next) * width;
+        guarded([&] { mujoco.mj_setState(m, d, now, spec); });
+      }
+      bool whole = m->nsensor > 0 || next + 1 == steps;
+      for (const Kept& one : kept) whole = whole || one.spec == 0;
+      if (stepper.run(m, d, materials, options, {.whole = whole}) && hard == 0)
+        hard = static_cast<int>(stepper.report().status);
+      for (const Kept& one : kept) {
+        void* to = reinterpret_cast<void*>(one.to + static_cast<std::size_t>(next) * one.bytes);
+        if (one.spec == 0) std::memcpy(to, reinterpret_cast<const void*>(one.from), one.bytes);
+        else guarded([&] { mujoco.mj_getState(m, d, static_cast<mjtNum*>(to), one.spec); });
+      }
+      next++;
+      if (std::chrono::duration<double>(Clock::now() - first).count() > patience) break;
+    }
+    return 0;
+  });
+  return nb::make_tuple(next, hard);
 }
 
 nb::object copy_of(View<const double> values) {
@@ -174,7 +272,7 @@ nb::tuple last(const Stepper& stepper) {
 nb::tuple totals(const Stepper& stepper) {
   const Totals& t = stepper.totals;
   return nb::make_tuple(t.statuses[0], t.statuses[1], t.statuses[2], t.statuses[3], t.iterations, t.factorizations,
-                        t.worst);
+                        t.worst, t.first_hard);
 }
 
 nb::tuple seconds(const Stepper& stepper) {
@@ -196,17 +294,19 @@ nb::tuple rows(const Stepper& stepper) {
 }
 
 // Of every element of a foundation that has rows: 26 numbers, with its force at the end.
-nb::tuple elements(const Stepper& stepper) {
+nb::tuple elements(const Stepper& stepper, nb::handle velocity) {
   const Patches& patches = stepper.patches();
   const int n = patches.elements.size(), nv = stepper.step().velocities();
   NewReals table = new_reals(static_cast<std::size_t>(26 * n));
   int row = stepper.rows().own;
-  const View<const double> force = stepper.force(), v1 = stepper.velocity();
+  const View<const double> force = stepper.force();
+  const auto v1 = reals(velocity, "velocity");
+  if (n > 0 && v1.size() != static_cast<std::size_t>(nv)) throw nb::value_error("velocity must be of the model");
   for (int k = 0, at = 0; k < n; k++) {
     const Patches::Element& e = patches.elements[k];
     double gap = e.gap;
     for (int j = 0; j < nv; j++)
-      gap += stepper.step().h * patches.jacobian[(row - stepper.rows().own) * nv + j] * v1[j];
+      gap += stepper.step().h * patches.jacobian[(row - stepper.rows().own) * nv + j] * v1[static_cast<std::size_t>(j)];
     double numbers[26] = {double(e.geom), double(e.other), double(e.number), e.area,   gap,      double(e.dim),
                           e.friction[0],  e.friction[1],   e.pos[0],         e.pos[1], e.pos[2], e.frame[0]};
     std::copy_n(e.frame, 9, numbers + 11);
@@ -214,7 +314,7 @@ nb::tuple elements(const Stepper& stepper) {
     for (int i = 0; i < 26; i++) table.values[static_cast<std::size_t>(at++)] = numbers[i];
     row += e.dim;
   }
-  return nb::make_tuple(std::move(table.array), n);
+  return nb::make_tuple(stepper.began(), std::move(table.array));
 }
 
 }  // namespace
@@ -237,6 +337,8 @@ void bind_mujoco(nb::module_& module) {
   nb::class_<Stepper>(module, "Stepper")
       .def(nb::init<>())
       .def("step", &step)
+      .def("roll", &roll)
+      .def("end", &Stepper::end)
       .def("begin", &begin)
       .def("solve", &solve)
       .def("take", &take)
@@ -251,6 +353,7 @@ void bind_mujoco(nb::module_& module) {
       .def("totals", &totals)
       .def("seconds", &seconds)
       .def("clock", &clock);
+  module.def("field_at", &field_at);
   module.def("flow_tuning", [](int i, double x) { flow_tuning[i] = x; });
 }
 

@@ -64,7 +64,7 @@ void Stepper::bounce(const Options& options) {
   }
   const mjModel* own = model_.own();
   guarded([&] { mujoco.mj_solveM(own, d_, gained.data(), other.data(), 1); });
-  for (int j = 0; j < nv; j++) before[j] = flows_ ? step.velocity[j] - h * gained[j] : step.velocity[j];
+  for (int j = 0; j < nv; j++) before[j] = flows_ ? flow_.velocity[j] - h * gained[j] : d_->qvel[j];
   View<double> v1 = work_.take<double>(nv), force = work_.take<double>(n), near = work_.take<double>(nv);
   std::copy(v1_.begin(), v1_.end(), v1.begin());
   std::copy(v1_.begin(), v1_.end(), near.begin());

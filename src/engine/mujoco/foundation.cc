@@ -103,6 +103,14 @@ void add_jacobian(const mjModel& m, const mjData& d, int body, const double* poi
   }
 }
 
+std::string name_of(const mjModel& m, int g) {
+  constexpr const char* kinds[] = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
+                                   "cylinder", "box",    "mesh",   "sdf"};
+  const char* name = m.names + m.name_geomadr[g];
+  const int kind = m.geom_type[g];
+  return "geom " + (*name ? std::string(name) : std::to_string(g)) + " (" + (kind < 9 ? kinds[kind] : "?") + ")";
+}
+
 const Layer* layer_of(const Materials& materials, int geom) {
   const int found = geom < 0 ? -1 : materials.layer[static_cast<std::size_t>(geom)];
   return found < 0 ? nullptr : &materials.layers[static_cast<std::size_t>(found)];
@@ -146,10 +154,10 @@ void Patches::find(const mjModel& m, const mjData& d, const Materials& materials
     const Layer* under = first ? two : one;  // one layer on the other
     const int g = layer.geom, other = contact.geom[first ? 1 : 0];
     if (!is_met(m.geom_type[other]))
-      throw std::invalid_argument("a Foundation on geom #" + std::to_string(g) + " meets geom #" +
-                                  std::to_string(other) +
-                                  ": its elements touch planes, boxes, spheres, capsules and cylinders; name a "
-                                  "Material there, or exclude the pair");
+      throw InputProblem(
+          "a Foundation meets " + name_of(m, other) +
+          ": its elements touch planes, boxes, spheres, capsules and cylinders; name a Material there, or "
+          "exclude the pair");
     const double softness = layer.softness + (under ? under->softness : 0);
     const mjtNum *R = d.geom_xmat + 9 * g, *S = d.geom_xmat + 9 * other;
     for (int e = 0; e < static_cast<int>(layer.area.size()); e++) {

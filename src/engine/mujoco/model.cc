@@ -6,7 +6,6 @@
 namespace pliant {
 
 void Model::refresh(const mjModel* user, View<const double> friction) {
-  restore();
   user_ = const_cast<mjModel*>(user);
   given_ = own_ = *user;
   called_ = mujoco.has_callbacks();
@@ -48,8 +47,7 @@ void Model::refresh(const mjModel* user, View<const double> friction) {
 }
 
 void Model::restore() {
-  if (user_ && called_) *user_ = given_;
-  user_ = nullptr;
+  if (called_) *user_ = given_;
 }
 
 const mjModel* Model::own() {

@@ -14,7 +14,6 @@ class Model {
   void refresh(const mjModel* user, View<const double> friction);
   // Puts the user's model back as it was; where callbacks are set it is theirs that was changed.
   void restore();
-  ~Model() { restore(); }
 
   // What MuJoCo's functions take. Callbacks know the user's model by its address: where some are set, the two are the same,
   // and hold what was asked for last.

@@ -31,6 +31,20 @@ void Stepper::lap(Part part) {
   last_ = now;
 }
 
+// What may be set at any time, and cannot be carried out.
+void Stepper::check_model() const {
+  const mjModel& m = model_.given();
+  if (!(m.opt.timestep > 0 && m.opt.timestep < std::numeric_limits<double>::infinity()))
+    throw InputProblem("model.opt.timestep must be one number > 0 [s], got " + shown(m.opt.timestep));
+  const auto refuse = [](const char* what, const char* remedy) {
+    throw InputProblem(std::string("this model has ") + what + ", which pliant does not simulate: " + remedy);
+  };
+  if (m.opt.enableflags & mjENBL_IPC) refuse("the flag ipc=\"enable\"", "set <flag ipc=\"disable\"/>");
+  if (m.opt.enableflags & mjENBL_SLEEP)
+    refuse("the flag sleep=\"enable\"", "set <flag sleep=\"disable\"/>: resting bodies cost little");
+  if (materials_->geom.size() != static_cast<std::size_t>(m.ngeom)) throw InputProblem("materials of another model");
+}
+
 // State, controls and applied forces are finite, and the state has not blown up.
 void Stepper::check() const {
   const mjModel& m = model_.given();
@@ -69,23 +83,26 @@ void Stepper::check() const {
 
 void Stepper::begin(const mjModel* model, mjData* data, const Materials& materials, bool control) {
   if (clocked) last_ = seconds_now();
+  if (data->signature != model->signature)
+    throw InputProblem("data belongs to another model: make it with mujoco.MjData(model) from the model that you step");
   d_ = data;
+  began_ = data->time;
   materials_ = &materials;
   work_.reset();
   model_.refresh(model, View<const double>(materials.friction.data(), static_cast<int>(materials.friction.size())));
   stack_ = data->pstack;
   base_ = data->pbase;
+  check_model();
   check();
   evaluate(control);
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv);
   smooth_force_ = work_.take<double>(nv);
-  start_ = work_.take<double>(nv);
+  pushed_ = work_.take<double>(nv);
   guess_ = work_.take<double>(nv);
   v1_ = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) {
     smooth_force_[j] = d_->qfrc_smooth[j];
-    start_[j] = d_->qvel[j];
     guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
   }
   passive_.find(model_, *d_, smooth_force_, work_);
@@ -107,11 +124,16 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   flows_ = flow_.follow(model_, *d_, flowing_, aside_, work_);
   if (flows_) {
     shift_ = work_.take<double>(nv);
+    View<double> gained = work_.take<double>(nv);
     for (int j = 0; j < nv; j++) {
-      const double gained = flow_.velocity[j] - d_->qvel[j];
       shift_[j] = flow_.mean[j] - flow_.velocity[j];
-      smooth_force_[j] = held[j] - (passive_.damping[j] + m.opt.timestep * passive_.stiffness[j]) * gained;
-      start_[j] = flow_.velocity[j];
+      gained[j] = (flow_.velocity[j] - d_->qvel[j]) / m.opt.timestep;
+    }
+    const mjModel* own = model_.own();
+    guarded([&] { mujoco.mj_mulM(own, d_, smooth_force_.data(), gained.data()); });
+    for (int j = 0; j < nv; j++) {
+      pushed_[j] = smooth_force_[j] - (flowing_[j] - d_->qfrc_bias[j]);
+      smooth_force_[j] += held[j];
     }
   }
   smooth_ = work_.mark();
@@ -169,7 +191,8 @@ void Stepper::find_open() {
 void Stepper::assemble() {
   work_.release(smooth_);
   patches_.find(model_.given(), *d_, *materials_, reach_.way, work_);
-  assembly_.build(model_, *d_, *materials_, passive_, patches_, start_, smooth_force_, shift_, work_);
+  assembly_.build(model_, *d_, *materials_, passive_, patches_,
+                  View<const double>(d_->qvel, static_cast<int>(model_.given().nv)), smooth_force_, shift_, work_);
   force_ = work_.filled(assembly_.step.rows(), 0.0);
 }
 
@@ -187,7 +210,7 @@ void Stepper::solve_rows(const Options& options, View<const double> guess, View<
   if (found.status == Status::non_finite) throw BlownUp("at t = " + shown(d_->time) + " s: the answer is not finite");
 }
 
-void Stepper::solve(const Options& options) {
+void Stepper::solve(const Options& options, bool closes) {
   report_ = {};
   const mjModel* own = nullptr;
   const auto make_rows = [&] {
@@ -204,7 +227,7 @@ void Stepper::solve(const Options& options) {
     lap(solving);
     if (centre()) {
       make_rows();
-      solve_rows(options, start_, {}, false);
+      solve_rows(options, {}, {}, false);
     }
     follow_open(options);
     lap(solving);
@@ -218,7 +241,7 @@ void Stepper::solve(const Options& options) {
     smooth_ = work_.mark();
     make_rows();
   }
-  close_loops(options);
+  if (closes) close_loops(options);
   if (materials_->bounces) bounce(options);
   lap(solving);
 }
@@ -254,7 +277,9 @@ bool Stepper::count() {
   totals.iterations += report_.iterations;
   totals.factorizations += report_.factorizations;
   totals.worst = std::max(totals.worst, report_.residual);
-  return ++known == 1 && report_.status != Status::solved;
+  const bool first = ++known == 1 && report_.status != Status::solved;
+  if (first) totals.first_hard = began_;
+  return first;
 }
 
 bool Stepper::run(const mjModel* model, mjData* data, const Materials& materials, const Options& options,

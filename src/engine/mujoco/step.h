@@ -8,7 +8,10 @@
 //   write back   every field, in the user's cone
 //   advance      positions, activations, time
 #pragma once
+#include <atomic>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 #include "mujoco/aside.h"
 #include "mujoco/assembly.h"
@@ -23,10 +26,7 @@
 
 namespace pliant {
 
-// What cannot be stepped: the user's input, or a motion that has blown up.
-struct InputProblem : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
+// A motion that has blown up.
 struct BlownUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,7 +36,8 @@ enum Part { kinematics, collision, assembly, solving, parts };
 struct Totals {
   std::int64_t statuses[4] = {};  // steps that ended so
   std::int64_t iterations = 0, factorizations = 0;
-  double worst = 0;  // residual
+  double worst = 0;       // residual
+  double first_hard = 0;  // when a status other than solved came for the first time, lately [s]
 };
 
 struct How {
@@ -52,8 +53,8 @@ class Stepper {
 
   // Begins a step: all of it but the constraint forces. control: whether to call the user's control callback.
   void begin(const mjModel* model, mjData* data, const Materials& materials, bool control);
-  // Constraint forces; looks again for what they bring within reach.
-  void solve(const Options& options);
+  // Constraint forces; looks again for what they bring within reach. closes: equalities as they are at the end of the step.
+  void solve(const Options& options, bool closes = true);
   // The same by forces from elsewhere, of the rows of `step`.
   void take(View<const double> velocity, View<const double> force, const Report& report);
   // Forces into the fields of data. whole: those that no next step needs, too.
@@ -71,8 +72,11 @@ class Stepper {
   View<const double> force() const { return force_; }
   View<const double> shift() const { return shift_; }  // of the mean velocity from v1, or empty
   const Report& report() const { return report_; }
+  double began() const { return began_; }  // at this time of the data [s]
 
   Totals totals;
+  std::mutex busy;  // for threads that step the same data
+  std::atomic<std::thread::id> holder{};
   double seconds[parts] = {};
   bool clocked = false;
 
@@ -91,11 +95,12 @@ class Stepper {
   std::size_t stack_ = 0, base_ = 0;
   bool flows_ = false;
   Workspace::Mark smooth_{};  // behind what does not depend on the rows
-  View<double> smooth_force_, flowing_, start_, shift_, v1_, force_, guess_;
+  View<double> smooth_force_, flowing_, pushed_, shift_, v1_, force_, guess_;
   View<char> open_;
   Report report_;
-  double last_ = 0;
+  double last_ = 0, began_ = 0;
 
+  void check_model() const;
   void check() const;
   void evaluate(bool control);
   void find_open();

@@ -22,18 +22,9 @@ void Stepper::write(bool whole) {
   const int nv = static_cast<int>(m.nv), rows = assembly_.own + assembly_.elements;
   const bool pushed = rows > 0 || passive_.implicit || assembly_.extra > 0 || flows_;
   if (whole) {
-    if (flows_) {  // what the smooth forces come to, in place of those at the start
-      const Workspace::Mark mark = work_.mark();
-      View<double> gain = work_.take<double>(nv), change = work_.take<double>(nv);
-      for (int j = 0; j < nv; j++) gain[j] = (flow_.velocity[j] - d_->qvel[j]) / h;
-      const mjModel* own = model_.own();
-      guarded([&] { mujoco.mj_mulM(own, d_, change.data(), gain.data()); });
-      for (int j = 0; j < nv; j++) {
-        const double push = change[j] - (flowing_[j] - d_->qfrc_bias[j]);
-        d_->qfrc_bias[j] -= push;
-        d_->qfrc_smooth[j] += push;
-      }
-      work_.release(mark);
+    for (int j = 0; j < nv && flows_; j++) {  // what the smooth forces come to, in place of those at the start
+      d_->qfrc_bias[j] -= pushed_[j];
+      d_->qfrc_smooth[j] += pushed_[j];
     }
     const bool changed = passive_.write(m, *d_, v1_, force_.part(rows, assembly_.extra), work_);
     write_rows();

@@ -10,14 +10,12 @@ from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.readout import COLUMNS, contact_table, pressure_table, rows_of
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_flat import LEAST_FRICTION
-from pliant.systems.mujoco_foundation import Patch
-from pliant.systems.mujoco_kept import Kept
 from pliant.systems.mujoco_kinds import PYRAMIDAL
 from pliant.systems.mujoco_laws import names
+from pliant.systems.mujoco_stepper import stepper_of
 
-# Of a data: when its last step with foundations began, their elements and forces.
-patches: Kept[list[tuple[float, Patch, Array]]] = Kept()
+LEAST_FRICTION = 1e-5  # mjMINMU, which MuJoCo makes of a coefficient of 0
+ELEMENT = 26  # numbers of an element, as the engine tells them
 
 
 def contacts(model: Any, data: Any) -> Any:
@@ -50,11 +48,11 @@ def _last_rows(model: Any, data: Any) -> tuple[Array, Array, list[str]]:
 
 def contact_rows(model: Any, data: Any, v1: Array) -> Array:
     """(n, len(COLUMNS)), of the rows and forces in data; v1: (nv,) at the end of the step."""
-    parts, h = [_of_mujoco(model, data, v1)], float(model.opt.timestep)
-    for begin, patch, force in patches.get(data) or ():
-        if data.time in (begin, begin + h):  # else a later step had other materials
-            parts.append(_of_elements(data, patch, force, h, v1))
-    return np.concatenate(parts)
+    rows, h = _of_mujoco(model, data, v1), float(model.opt.timestep)
+    began, elements = stepper_of(data).elements(v1)
+    if len(elements) and data.time in (began, began + h):  # else MuJoCo has stepped since
+        rows = np.concatenate([rows, _of_elements(data, elements.reshape(-1, ELEMENT))])
+    return rows
 
 
 def _of_mujoco(model: Any, data: Any, v1: Array) -> Array:
@@ -84,19 +82,15 @@ def _rubbing(dim: np.ndarray, friction: Array) -> Array:
     return np.where((dim[:, None] > 1) & (friction > LEAST_FRICTION), friction, 0.0)
 
 
-def _of_elements(data: Any, patch: Patch, rows: Array, h: float, v1: Array) -> Array:
-    """Of the elements that push; rows: (k,) forces, one element after the other."""
-    n = len(patch.gap)
-    force = np.zeros((n, 3))
-    starts = np.cumsum(patch.dim) - patch.dim
-    for k in range(3):
-        has = patch.dim > k
-        force[has, k] = rows[starts[has] + k]
-    gap = patch.gap + h * (patch.jacobian[:, 0] @ v1)
-    R = data.geom_xmat[patch.geom].reshape(n, 3, 3)
-    local = np.einsum("nj,njk->nk", patch.pos - data.geom_xpos[patch.geom], R)
-    table = rows_of(
-        np.stack([patch.other, patch.geom], axis=1), patch.element.astype(float), patch.area, local, patch.pos,
-        patch.frame, force, -gap, _rubbing(patch.dim, patch.friction),
-    )  # fmt: skip
-    return np.asarray(table[force[:, 0] > 0.0])
+def _of_elements(data: Any, table: Array) -> Array:
+    """Of the elements that push, the columns of src/engine/bindings/mujoco.cc."""
+    n = len(table)
+    geom, other, number = table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2]
+    area, gap, dim, friction, pos = table[:, 3], table[:, 4], table[:, 5], table[:, 6:8], table[:, 8:11]
+    frame, force = table[:, 11:20].reshape(n, 3, 3), table[:, 20:23]
+    R = data.geom_xmat[geom].reshape(n, 3, 3)
+    local = np.einsum("nj,njk->nk", pos - data.geom_xpos[geom], R)
+    rows = rows_of(
+        np.stack([other, geom], axis=1), number, area, local, pos, frame, force, -gap, _rubbing(dim, friction)
+    )
+    return np.asarray(rows[force[:, 0] > 0.0])

@@ -10,6 +10,17 @@ from pliant.checkup import Check, timed
 from pliant.errors import PliantError
 from pliant.systems.mujoco_door import WANTED, mujoco
 
+MODEL: Final = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="5 5 1"/>
+    <body pos="0 0 .3">
+      <freejoint/>
+      <geom type="box" size=".1 .2 .3"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
 REINSTALL: Final = f'pip install --force-reinstall "{WANTED}"'
 
 
@@ -29,45 +40,25 @@ def version() -> Check:
         return Check("mujoco", False, f"{type(error).__name__}: {error}", REINSTALL)
 
 
-def memory() -> Check:
-    """Whether compiled steps know where MuJoCo keeps things."""
-    from pliant.systems.mujoco_layout import compare, struct
-
-    problem = compare()[1]
-    if problem:
-        remedy = f"steps go through arrays, more slowly; install a MuJoCo that is known: {REINSTALL}, or a newer pliant"
-        return Check("layout", False, f"MuJoCo's memory is not as it says: {problem}", remedy)
-    fields = len(struct("mjData")._fields_)
-    return Check("layout", True, f"compiled steps follow MuJoCo's memory, {fields} fields of mjData")
-
-
 def opened() -> Check:
-    """MuJoCo's library, for compiled code, and the callbacks in it."""
-    from numba import config
+    """MuJoCo's library, whose functions the engine calls."""
+    from pliant.systems.mujoco_stepper import library, open_library
 
-    from pliant.systems.mujoco_native import callbacks_set, library, library_files
-
-    found = library()
-    if found is None:
-        remedy = "" if config.DISABLE_JIT else REINSTALL
-        return Check("library", False, "MuJoCo's library is not open to compiled code", remedy)
-    called = ", ".join(callbacks_set(found)) or "none"
-    return Check("library", True, f"{library_files()[0].name}, {found.shape[1]} callbacks found, set: {called}")
+    open_library()
+    return Check("library", True, f"{library().name}, its functions found")
 
 
 def first_step() -> Check:
     from pliant.systems.mujoco_calls import mj_step
     from pliant.systems.mujoco_stats import stats
-    from pliant.systems.mujoco_warm import MODEL
 
-    model = mujoco().MjModel.from_xml_string(MODEL.format(""))
+    model = mujoco().MjModel.from_xml_string(MODEL)
     data = mujoco().MjData(model)
     _, how = timed(lambda: mj_step(model, data))
     counted = stats(data)
     ok = all(status.solved or not count for status, count in counted.statuses.items())
-    way = "one compiled call" if counted.compiled else f"through arrays: {', '.join(counted.through_arrays)}"
     remedy = "" if ok else "the answer is wrong: run the tests, and report what fails"
-    return Check("step", ok, f"residual {counted.worst_residual:.1e}, {how}, {way}", remedy)
+    return Check("step", ok, f"residual {counted.worst_residual:.1e}, {how}", remedy)
 
 
 def _if_there(name: str, look: Callable[[], Check]) -> Callable[[], Check]:
@@ -79,5 +70,5 @@ def _if_there(name: str, look: Callable[[], Check]) -> Callable[[], Check]:
     return looked
 
 
-NUMBA_CHECKS: Final = {"layout": _if_there("layout", memory), "library": _if_there("library", opened)}
+LIBRARY: Final = _if_there("library", opened)
 STEP: Final = _if_there("step", first_step)

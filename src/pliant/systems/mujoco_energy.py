@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from pliant.flat import NORMAL, UNILATERAL, Flat
+from pliant.inputs import Ints
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_kinds import EQUALITY, LIMIT_JOINT, LIMIT_TENDON
 from pliant.systems.mujoco_laws import RIGID, names
-
-if TYPE_CHECKING:
-    from pliant.systems.mujoco_step import Stepper
+from pliant.systems.mujoco_stepper import Made, stepper_of
 
 # Of a joint by its type (free, ball, slide, hinge): what follows its name, and the unit.
 PLACES: Final = tuple((f" {c}", "m") for c in "xyz")
 TURNS: Final = tuple((f" {c}", "-") for c in ("qw", "qx", "qy", "qz"))
 RATES: Final = tuple((f" w{c}", "rad/s") for c in "xyz")
 Q: Final = {0: PLACES + TURNS, 1: TURNS, 2: (("", "m"),), 3: (("", "rad"),)}
+CONTACT: Final = -1  # in place of the type of a row
 V: Final = {
     0: tuple((f" v{c}", "m/s") for c in "xyz") + RATES,
     1: RATES,
@@ -27,21 +27,25 @@ V: Final = {
 }
 
 
-def energies(stepper: Stepper, model: Any, data: Any) -> dict[str, float]:
+def energies(made: Made, model: Any, data: Any) -> dict[str, float]:
     """Of motion, of height, and of what is pressed in or stretched [J]: joints, tendons, contacts. Limits and
     equalities count where they have a law softer than their own, which is all but rigid: what such a one is off by is
     an error of the state, not a spring, and 1e8 N m/rad make kilojoules of it."""
     mj = mujoco()
-    assembled = stepper.assemble(model, data, stepper.evaluate(model, data, control=False))
+    stepper = stepper_of(data)
+    stepper.begin(model._address, data._address, made.materials, False)
+    stepper.end()
+    types, elements, _ = stepper.rows()
+    kinds = np.concatenate([types, np.full(elements, CONTACT)])
     mj.mj_energyPos(model, data)
     mj.mj_energyVel(model, data)
     weighs = not int(model.opt.disableflags) & mj.mjtDisableBit.mjDSBL_GRAVITY
     height = -float(model.body_mass @ (data.xipos @ model.opt.gravity)) if weighs else 0.0
-    spring = float(data.energy[0]) - height + _pressed(assembled.flat, assembled.rows.efc.type)
+    spring = float(data.energy[0]) - height + _pressed(Flat(*stepper.record().arrays()), kinds)
     return {"kinetic": float(data.energy[1]), "gravitational": height, "spring": spring}
 
 
-def _pressed(flat: Flat, kinds: np.ndarray) -> float:
+def _pressed(flat: Flat, kinds: Ints) -> float:
     """In the springs of MuJoCo's rows and of foundations [J]; kinds: of these rows, which come first."""
     m = len(kinds)
     equal, pushes = kinds == EQUALITY, np.isin(flat.kind[:m], (NORMAL, UNILATERAL))

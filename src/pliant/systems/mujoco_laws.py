@@ -1,13 +1,14 @@
-"""Where the law of each of MuJoCo's rows comes from.
+"""What is named for the parts of a model, by their names: the law of each of MuJoCo's rows comes from there.
 
-contact          by the materials of its two geoms (`mujoco_surfaces`), `DEFAULT_MATERIAL` where none is named; where a
+contact          by the materials of its two geoms and their curvatures, `DEFAULT_MATERIAL` where none is named; where a
                  law is named for a geom, that one, or the two laws in series
 limit, equality  named; or a direct-format `solref` (-k, -b), times the row's effective inertia; else `RIGID`, damped
-dry friction     a damper of `RIGID` N s/m within the range of the friction
+dry friction     a damper of 1e8 N s/m within the range of the friction
 any              with compliance="model": the spring of its `solref` and `solimp`, (k d r + b v) / R
 
 Damped, with B / K = `SETTLING`: what starts beyond a limit or off an equality comes back with this time constant. A
-spring alone would throw it back within one step, at the depth over h.
+spring alone would throw it back within one step, at the depth over h. The defaults are for bodies up to a tonne, and
+grow with the mass of heavier ones. The engine does the rest (src/engine/mujoco/materials.cc).
 """
 
 from __future__ import annotations
@@ -18,82 +19,60 @@ from typing import Any, Final
 
 import numpy as np
 
+from pliant import _engine
 from pliant.errors import InputError
-from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.materials_file import parse_materials
-from pliant.systems._compile import kernel
-from pliant.systems.mujoco_arrays import copy
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_kinds import (
-    DAMPING,
-    ELLIPTIC,
-    EQUALITY,
-    EXPONENT,
-    FRICTIONLESS,
-    LIMIT_JOINT,
-    LIMIT_TENDON,
-    STIFFNESS,
-)
-from pliant.systems.mujoco_surfaces import BOUNCE, FLAT, Spots, Surfaces, flat_radii, material_law
+from pliant.systems.mujoco_foundation import sample
 
 SETTLING: Final = 0.02  # [s] B / K of limits and equalities for which nothing is named
-RIGID: Final = 1e8  # [N/m, N m/rad, N s/m] of limits, equalities and dry friction
+RIGID: Final = 1e8  # [N/m, N m/rad] of limits and equalities
 KINDS: Final = ("geom", "body", "joint", "equality", "tendon")
 CUSTOM: Final = "pliant"  # the <text> of a model that holds its materials
 COMPLIANCES: Final = ("materials", "model")
+UNNAMED: Final = (np.nan, 0.0, 1.0, 0.0)  # a law
 Substance = Law | Material | Foundation
 
 
 class Laws:
-    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality; what geoms are made of.
-
-    nan: no law is named. A negative stiffness, and the damping beside it, are per effective inertia of the row.
-    """
+    """Rows of (stiffness, damping, exponent, dissipation) per geom, joint, tendon and equality, nan where no law is
+    named; what geoms are made of."""
 
     def __init__(self, model: Any, materials: Mapping[str, Substance] | None, compliance: str) -> None:
         if compliance not in COMPLIANCES:
             raise InputError(f"compliance must be one of {', '.join(COMPLIANCES)}, got {compliance!r}")
         self.by_reference = compliance == "model"
-        self.geom = np.full((model.ngeom, 4), np.nan)
-        self.material = np.tile(_columns(DEFAULT_MATERIAL), (model.ngeom, 1))
+        self.geom, self.joint, self.tendon, self.equality = (
+            np.tile(UNNAMED, (n, 1)) for n in (model.ngeom, model.njnt, model.ntendon, model.neq)
+        )
+        self.material = np.tile(_columns(DEFAULT_MATERIAL, named=False), (model.ngeom, 1))
         self.friction: dict[int, float] = {}  # of geoms whose material has its own
         self.foundation: dict[int, Foundation] = {}
-        self.joint, self.tendon, self.equality = (
-            np.tile([RIGID, 0.0, 1.0, 0.0], (n, 1)) for n in (model.njnt, model.ntendon, model.neq)
-        )
-        for table in (self.joint, self.tendon, self.equality):
-            table[:, DAMPING] = RIGID * SETTLING
-        for table, solref in (
-            (self.joint, model.jnt_solref),
-            (self.tendon, model.tendon_solref_lim),
-            (self.equality, model.eq_solref),
-        ):
-            direct = solref[:, 0] < 0.0
-            table[direct, STIFFNESS], table[direct, DAMPING] = solref[direct, 0], -solref[direct, 1]
         for key, substance in {**model_materials(model), **(materials or {})}.items():
             self._name(model, key, substance)
-        self.material[:, FLAT] = flat_radii(model)
 
-    @property
-    def bounces(self) -> bool:
-        return bool((self.material[:, BOUNCE] > 0.0).any())
-
-    @property
-    def special(self) -> list[str]:
-        """What compiled steps are not for: rows that need their effective inertia, or MuJoCo's references; elements."""
-        tables = (self.joint, self.tendon, self.equality)
-        direct = any((table[:, STIFFNESS] < 0.0).any() for table in tables)
-        found = {'compliance="model"': self.by_reference, "foundations": self.foundation, "direct solref": direct}
-        return [name for name, there in found.items() if there]
+    def made(self, model: Any) -> _engine.Materials:
+        """All of it as the engine reads it; elements of foundations are sampled from the geoms as they are now."""
+        friction = np.full(model.ngeom, np.nan)
+        for g, value in self.friction.items():
+            friction[g] = value
+        layers = []
+        for g, layer in self.foundation.items():
+            found = sample(model, g, layer)
+            layers.append((g, layer.depth / layer.youngs_modulus, layer.damping, found.point.ravel(), found.area))
+        geom, joint, tendon, equality = (t.ravel() for t in (self.geom, self.joint, self.tendon, self.equality))
+        return _engine.Materials(
+            self.material.ravel(), geom, joint, tendon, equality, friction, layers, self.by_reference
+        )
 
     def _name(self, model: Any, key: str, substance: Substance) -> None:
         kind, found = find(model, key)
         if kind == "body":
             kind, found = "geom", np.flatnonzero(np.isin(model.geom_bodyid, found)).tolist()
         if kind == "geom":  # the later key holds alone
-            self.geom[found], self.material[found] = np.nan, _columns(DEFAULT_MATERIAL)
+            self.geom[found], self.material[found] = UNNAMED, _columns(DEFAULT_MATERIAL, named=False)
             for g in found:
                 self.friction.pop(g, None)
                 self.foundation.pop(g, None)
@@ -121,11 +100,11 @@ class Laws:
         getattr(self, kind)[found] = row
 
 
-def _columns(material: Material) -> list[float]:
-    """A row of `mujoco_surfaces.Surfaces.material`, but for the shape of the geom."""
+def _columns(material: Material, *, named: bool = True) -> list[float]:
+    """As the engine reads a material."""
     m, radius = material, material.contact_radius
     given = np.nan if radius is None else radius
-    return [m.compliance, m.damping, m.dissipation, given, np.nan, m.restitution, m.restitution_speed]
+    return [m.compliance, m.damping, m.dissipation, given, m.restitution, m.restitution_speed, float(named)]
 
 
 def checked(materials: Any) -> dict[str, Substance]:
@@ -182,52 +161,3 @@ def find(model: Any, key: str) -> tuple[str, list[int]]:
             f"materials: {key!r} is the name of several things; write {there[0]}:{key} or {there[1]}:{key}"
         )
     return there[0], hits[there[0]]
-
-
-@kernel
-def row_laws(
-    type: np.ndarray, id: np.ndarray, geoms: Surfaces, spots: Spots, geom: Array, joint: Array, tendon: Array,
-    equality: Array, joint_margin: Array, tendon_margin: Array, margin: Array, law: Array,
-) -> int:  # fmt: skip
-    """Fill law, (m, 4), and the user's margin of limits; returns how many rows have a law per effective inertia.
-
-    geoms, spots: what contacts are between, and where. Of a contact only the first row has a law.
-    """
-    left = 0
-    for i in range(type.size):
-        t, k = type[i], id[i]
-        law[i, EXPONENT] = 1.0
-        if t == EQUALITY:
-            copy(equality[k], law[i])
-        elif t == LIMIT_JOINT:
-            copy(joint[k], law[i])
-            margin[i] = joint_margin[k]
-        elif t == LIMIT_TENDON:
-            copy(tendon[k], law[i])
-            margin[i] = tendon_margin[k]
-        elif t in (FRICTIONLESS, ELLIPTIC):
-            if i == 0 or t == FRICTIONLESS or type[i - 1] != t or id[i - 1] != k:
-                _pair_law(geoms, geom, spots.pair[k, 0], spots.pair[k, 1], spots.pos[k], spots.frame[k], law[i])
-        else:
-            law[i, DAMPING] = RIGID
-        if law[i, STIFFNESS] < 0.0:
-            left += 1
-    return left
-
-
-@kernel
-def _pair_law(geoms: Surfaces, geom: Array, a: int, b: int, spot: Array, frame: Array, law: Array) -> None:
-    """Two springs in series give way by the sum: k^(-1/p) = k1^(-1/p) + k2^(-1/p)."""
-    one, two = not np.isnan(geom[a, 0]), not np.isnan(geom[b, 0])
-    if one and two:
-        softer = a if geom[a, 0] <= geom[b, 0] else b
-        p = geom[softer, 2]
-        copy(geom[softer], law)
-        if geom[a, 2] == geom[b, 2] and min(geom[a, 0], geom[b, 0]) > 0.0:
-            law[0] = (geom[a, 0] ** (-1.0 / p) + geom[b, 0] ** (-1.0 / p)) ** -p
-            total = geom[a, 1] + geom[b, 1]
-            law[1] = geom[a, 1] * geom[b, 1] / total if total > 0.0 else 0.0
-    elif one or two:
-        copy(geom[a if one else b], law)
-    else:
-        material_law(geoms, a, b, spot, frame, law)

@@ -10,7 +10,6 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.inputs import Array
 from pliant.systems.mujoco_door import CALLBACKS, mujoco
-from pliant.systems.mujoco_step import check_belongs
 
 
 class Orders(NamedTuple):
@@ -152,6 +151,16 @@ def _check_models(models: list[Any], datas: list[Any], n: int, sizes: tuple[int,
     for model in {id(model): model for model in models}.values():
         for data in datas:
             check_belongs(model, data)
+
+
+def check_belongs(model: Any, data: Any) -> None:
+    """Raise InputError for data that are none of the model's."""
+    if not isinstance(data, mujoco().MjData):
+        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    if data.signature != model.signature:
+        raise InputError(
+            "data belongs to another model: make it with mujoco.MjData(model) from the model that you step"
+        )
 
 
 def _chunk(chunk: Any, n: int, datas: list[Any]) -> int:

@@ -24,15 +24,13 @@ TIME, ITERATIONS, FACTORIZATIONS, ROWS, CONTACTS = range(5)
 class Profile:
     """A run, step by step, and at its end the whole.
 
-    seconds: what each part took [s], which is `wall` in all. compiled: steps in one compiled call; through_arrays:
-    others, by the reason.
+    seconds: what each part took [s], which is `wall` in all.
     """
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, ...]] = []
         self.wall = self.span = 0.0  # [s], of the run and of what it simulated
         self.seconds = dict.fromkeys(WORDS, 0.0)
-        self.compiled, self.through_arrays = 0, dict[str, int]()
 
     def add(self, time: float, iterations: int, factorizations: int, rows: int, contacts: int) -> None:
         """A step; time: what it took [s]."""
@@ -44,7 +42,6 @@ class Profile:
         # Clocks of two kinds: what is left may come out below 0 by a rounding.
         left = {"Python": max(stepping - sum(parts.values()), 0.0), "keeping": max(wall - stepping, 0.0)}
         self.wall, self.span, self.seconds = wall, h * len(self._steps), parts | left
-        self.compiled, self.through_arrays = counted.compiled, dict(counted.through_arrays)
 
     @property
     def table(self) -> Array:
@@ -54,7 +51,7 @@ class Profile:
     def __str__(self) -> str:
         if not self._steps:
             return "profile    no step was taken"
-        return "\n".join([*self._parts(), "", *self._each(), *self._ways()])
+        return "\n".join([*self._parts(), "", *self._each()])
 
     def _parts(self) -> list[str]:
         lines = [f"{'where the time went':38s} {'s':>9s}  {'us per step':>11s}  {'share':>5s}"]
@@ -66,7 +63,7 @@ class Profile:
     def _each(self) -> list[str]:
         table = self.table
         median, most, worst = 1e6 * np.percentile(table[:, TIME], [50.0, 95.0, 100.0])
-        where = int(np.argmax(table[:, TIME])) + 1  # often where code was loaded or compiled
+        where = int(np.argmax(table[:, TIME])) + 1
         lines = [
             f"speed      {self.span / max(self.wall, 1e-300):.3g} s simulated per second",
             f"a step     {median:.0f} us at the median, {most:.0f} at 95 %, {worst:.0f} at worst, step {where}",
@@ -76,9 +73,3 @@ class Profile:
         for head, (name, k) in pairs.items():
             lines.append(f"{head:10s} {table[:, k].mean():.1f} {name} in the mean, {table[:, k].max():.0f} at most")
         return lines
-
-    def _ways(self) -> list[str]:
-        others = sum(self.through_arrays.values())
-        lines = [f"steps      {self.compiled} in one compiled call, {others} through arrays"]
-        ranked = sorted(self.through_arrays.items(), key=lambda item: -item[1])
-        return lines + [f"{'':10s} {count}: {why}" for why, count in ranked]

@@ -10,14 +10,12 @@ import numpy as np
 
 from pliant.formulation import Formulation
 from pliant.inputs import Array
-from pliant.systems.mujoco_calls import checked_solver, take_steps
+from pliant.systems.mujoco_calls import checked_solver
+from pliant.systems.mujoco_course import Course
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
-from pliant.systems.mujoco_memory import memory_of
 from pliant.systems.mujoco_orders import Orders, as_given, check_callbacks, inferred
-from pliant.systems.mujoco_roll import Course
-from pliant.systems.mujoco_step import Stepper
-from pliant.systems.mujoco_steppers import borrowed
+from pliant.systems.mujoco_stepper import made_of
 from pliant.systems.mujoco_threads import pool_of, share
 
 
@@ -74,6 +72,9 @@ def _carry_out(orders: Orders, means: Means, persistent: bool) -> None:
     n, chunk = orders.simulations, orders.chunk
     chunks = iter([range(k, min(k + chunk, n)) for k in range(0, n, chunk)])
 
+    for model in orders.models:
+        made_of(model, means.materials, means.compliance)  # refuses what cannot be stepped
+
     def work(lane: int, stop: threading.Event) -> None:
         for mine in chunks:  # the next that no thread has taken
             for k in mine:
@@ -88,25 +89,13 @@ def _simulate(orders: Orders, means: Means, k: int, lane: int, stop: threading.E
     model, data = orders.model(k), orders.datas[lane]
     if stop.is_set():
         return
-    # Models of their own have a stepper of their own, whichever the thread.
-    with borrowed(model, means.materials, means.compliance, lane if len(orders.models) == 1 else 0) as stepper:
-        _prepare(orders, model, data, k)
-        memory_of(data).take(None)
-        course = Course(data, orders.steps, orders.control_of(k), orders.spec, list(_kept(orders, k)), stops=True)
-        try:
-            run(stepper, model, data, means.solver, course, stop)
-        except Exception as error:
-            error.add_note(f"in simulation {k} of the rollout")
-            raise
-
-
-def run(stepper: Stepper, model: Any, data: Any, solver: Formulation, course: Course, stop: threading.Event) -> None:
-    """A course to its end, or until it is to stop."""
-    while not course.is_over and not stop.is_set():
-        if course.has_stopped:
-            course.repeat()
-            return
-        take_steps(stepper, model, data, solver, course)
+    _prepare(orders, model, data, k)
+    course = Course(data, orders.steps, orders.control_of(k), orders.spec, list(_kept(orders, k)), stops=True)
+    try:
+        course.run(made_of(model, means.materials, means.compliance), model, means.solver, stop)
+    except Exception as error:
+        error.add_note(f"in simulation {k} of the rollout")
+        raise
 
 
 def _kept(orders: Orders, k: int) -> Iterator[tuple[str | int, np.ndarray]]:

@@ -21,15 +21,15 @@ from pliant.recording import Recorder, State
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED
 from pliant.simulate import whole_steps
 from pliant.solution import Status
-from pliant.systems.mujoco_calls import take_step
+from pliant.systems.mujoco_calls import DEFAULT, take_steps
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import model_materials
 from pliant.systems.mujoco_profile import Profile
 from pliant.systems.mujoco_pulls import PullReader
-from pliant.systems.mujoco_solve import DEFAULT
 from pliant.systems.mujoco_start import geom_labels, overlap, start_at
-from pliant.systems.mujoco_stats import PARTS, WORST, Stats, stats
+from pliant.systems.mujoco_stats import PARTS, stats
+from pliant.systems.mujoco_stepper import outcome, stepper_of
 from pliant.systems.mujoco_system import MujocoSystem
 from pliant.trajectory import Trajectory
 
@@ -126,7 +126,6 @@ def run(
     }  # fmt: skip
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent} for {out.name}: make it, or choose another name")
-    system.compile()
     start = State(0, system.q, system.v, None)
     recorder = Recorder(parameters, every, out, float(system.data.time), start, system.draw())
     try:
@@ -151,17 +150,18 @@ def _march(
                 interrupts.check()
                 before = (float(data.time), system.q, system.v)
                 start = perf_counter()
-                outcome = _step(system, solver, counted)
+                take_steps(system.made, stepper_of(data), system.model, data, solver)
+                found = outcome(stepper_of(data))
                 taken = perf_counter() - start
                 held = pulls.read(data)
                 layout = tuple((name, len(numbers), 1) for name, numbers in held.items())
-                outcome = outcome._replace(forces=tuple(held.values()))
-                if outcome.status in UNSOLVED and summary.saved is None:
+                took = _Outcome(*found, forces=tuple(held.values()))
+                if took.status in UNSOLVED and summary.saved is None:
                     summary.saved = _save(system, before, out)
                 touch = contact_rows(system.model, data, data.qvel)
-                recorder.step(float(data.time), State(k + 1, system.q, system.v, None), outcome, False, layout, touch)
-                _note(summary, outcome, touch, geoms, float(data.time))
-                summary.profile.add(taken, outcome.iterations, outcome.factorizations, data.nefc, len(touch))
+                recorder.step(float(data.time), State(k + 1, system.q, system.v, None), took, False, layout, touch)
+                _note(summary, took, touch, geoms, float(data.time))
+                summary.profile.add(taken, took.iterations, took.factorizations, data.nefc, len(touch))
                 bar.update()
                 if progress and k % 50 == 49:
                     bar.set_postfix_str(f"{(k + 1) * h / (perf_counter() - begin):.3g} x real time", refresh=False)
@@ -174,18 +174,6 @@ def _march(
     summary.wall, summary.seconds = perf_counter() - begin, counted.seconds
     summary.profile.end(summary.wall, h, counted)
     return recorder.end(ended), summary
-
-
-def _step(system: MujocoSystem, solver: Formulation, counted: Stats) -> _Outcome:
-    """A step, and how it went: what it adds to the counts."""
-    before = counted.totals.copy()
-    counted.totals[WORST] = 0.0
-    take_step(system.stepper, system.model, system.data, solver)
-    residual = counted.worst_residual
-    counted.totals[WORST] = max(residual, before[WORST])
-    added = counted.totals - before
-    status = next(s for s, n in zip(Status, added, strict=False) if n > 0)
-    return _Outcome(status, residual, int(added[len(Status)]), int(added[len(Status) + 1]))
 
 
 def _note(summary: Summary, outcome: _Outcome, touch: Array, geoms: list[str], time: float) -> None:

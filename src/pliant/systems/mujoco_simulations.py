@@ -16,19 +16,17 @@ import numpy as np
 
 from pliant.errors import InputError, PliantError
 from pliant.inputs import Array
-from pliant.systems.mujoco_calls import take_step
+from pliant.systems.mujoco_calls import take_steps
+from pliant.systems.mujoco_course import Course, Kept
 from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_memory import memory_of
 from pliant.systems.mujoco_orders import check_callbacks, whole
-from pliant.systems.mujoco_roll import Course, Kept
-from pliant.systems.mujoco_rollout import Means, run
-from pliant.systems.mujoco_stats import WORST, Stats, stats
-from pliant.systems.mujoco_step import Stepper
-from pliant.systems.mujoco_steppers import borrowed
+from pliant.systems.mujoco_rollout import Means
+from pliant.systems.mujoco_stats import Stats
+from pliant.systems.mujoco_stepper import Made, made_of, stepper_of
 from pliant.systems.mujoco_threads import share
 
 NONE: Final = 0  # mujoco.mjtStage.mjSTAGE_NONE
-Task = Callable[[int, Stepper, Any, Any, threading.Event], None]  # for the simulation in that place of the call
+Task = Callable[[int, Made, Any, Any, threading.Event], None]  # for the simulation in that place of the call
 
 
 class Simulations:
@@ -42,14 +40,12 @@ class Simulations:
         self._own: dict[int, Any] = {}  # models of simulations, once fields are expanded
         self._expanded = False
         self._datas: dict[int, tuple[Any, np.ndarray]] = {}  # of simulations if persistent, else of threads
-        self._memories: dict[int, Array | None] = {}  # of the last step of simulations
         self._bound: dict[str, np.ndarray] = {}
         self._state, self._warning, self._status = rows.state(), rows.warning(), rows.status()
         self._messages: dict[int, str] = {}  # of the last call, if it was one of ours
         self._integration = int(mujoco().mjtState.mjSTATE_INTEGRATION)
         self._pool = ThreadPoolExecutor(rows.nthread - 1, "pliant") if rows.nthread > 1 else None
-        with borrowed(self._common, means.materials, means.compliance):
-            pass  # refuses what cannot be stepped
+        self._made(self._common)  # refuses what cannot be stepped
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._rows, name)
@@ -95,29 +91,23 @@ class Simulations:
 
     def stats(self) -> Stats:
         """Of all the data together."""
-        total = Stats()
-        for data, _ in self._datas.values():
-            one = stats(data)
-            worst = max(total.worst_residual, one.worst_residual)
-            total.totals += one.totals
-            total.totals[WORST] = worst
-        return total
+        return Stats(*(stepper_of(data) for data, _ in self._datas.values()))
 
     def step(self, ids: Any, nstep: int, stage: int) -> int:
         steps = whole("nstep", nstep, 1)
         _check_stage(stage)
 
-        def task(_: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
-            run(stepper, model, data, self._means.solver, Course(data, steps), stop)
-            self._compute(stepper, model, data, stage)
+        def task(_: int, made: Made, model: Any, data: Any, stop: threading.Event) -> None:
+            Course(data, steps).run(made, model, self._means.solver, stop)
+            self._compute(made, model, data, stage)
 
         return self._call(ids, task)
 
     def forward(self, ids: Any, stage: int) -> int:
         _check_stage(stage)
 
-        def task(_: int, stepper: Stepper, model: Any, data: Any, __: threading.Event) -> None:
-            self._compute(stepper, model, data, stage)
+        def task(_: int, made: Made, model: Any, data: Any, __: threading.Event) -> None:
+            self._compute(made, model, data, stage)
 
         return self._call(ids, task)
 
@@ -137,21 +127,21 @@ class Simulations:
             if name is not None and name not in self._fields:
                 raise InputError(f"{name} cannot be recorded: its size changes from step to step")
 
-        def task(k: int, stepper: Stepper, model: Any, data: Any, stop: threading.Event) -> None:
+        def task(k: int, made: Made, model: Any, data: Any, stop: threading.Event) -> None:
             keep: list[Kept] = [(state if name is None else name, rows[k]) for name, state, rows in records]
             keep = [(what, rows) for what, rows in keep if rows.size]
             course = Course(data, steps, None if control is None else control[k], spec, keep, stops=True)
-            run(stepper, model, data, self._means.solver, course, stop)
+            course.run(made, model, self._means.solver, stop)
 
         return self._call(ids, task)
 
-    def _compute(self, stepper: Stepper, model: Any, data: Any, stage: int) -> None:
+    def _compute(self, made: Made, model: Any, data: Any, stage: int) -> None:
         """The stages of a forward call up to one; forces come in the last."""
         if stage == NONE:
             return
         mj = mujoco()
         if stage == int(mj.mjtStage.mjSTAGE_ACC):
-            take_step(stepper, model, data, self._means.solver, advance=False)
+            take_steps(made, stepper_of(data), model, data, self._means.solver, advance=False)
             return
         energy = int(model.opt.enableflags) & int(mj.mjtEnableBit.mjENBL_ENERGY)
         mj.mj_fwdPosition(model, data)
@@ -177,25 +167,24 @@ class Simulations:
                     self._of_its_own(k, chosen[k], lane, task, stop)
                 return
             model = self._model(0)
-            with borrowed(model, self._means.materials, self._means.compliance, lane) as stepper:
-                for k in places:
-                    self._one(k, chosen[k], lane, stepper, model, task, stop)
+            made = self._made(model)
+            for k in places:
+                self._one(k, chosen[k], lane, made, model, task, stop)
 
         share(work, threads if len(chosen) > 1 else 1, self._pool if len(chosen) > 1 else None)
         return int(np.count_nonzero(self._status[chosen]))
 
     def _of_its_own(self, k: int, sim: int, lane: int, task: Task, stop: threading.Event) -> None:
-        """With a model, and so a stepper, that is only the simulation's."""
+        """With a model that is only the simulation's."""
         model = self._model(sim)
         try:
-            with borrowed(model, self._means.materials, self._means.compliance) as stepper:
-                self._one(k, sim, lane, stepper, model, task, stop)
+            made = self._made(model)
         except PliantError as error:  # the model cannot be stepped
             self._status[sim], self._messages[sim] = 1, str(error)
+            return
+        self._one(k, sim, lane, made, model, task, stop)
 
-    def _one(
-        self, k: int, sim: int, lane: int, stepper: Stepper, model: Any, task: Task, stop: threading.Event
-    ) -> None:
+    def _one(self, k: int, sim: int, lane: int, made: Made, model: Any, task: Task, stop: threading.Event) -> None:
         if stop.is_set():
             return
         data, warnings = self._data(sim if self.persistent else lane)
@@ -203,9 +192,7 @@ class Simulations:
         try:
             mujoco().mj_setState(model, data, self._state[sim], self._integration)
             warnings[:] = self._warning[sim]
-            memory_of(data).take(self._memories.get(sim))
-            task(k, stepper, model, data, stop)
-            self._memories[sim] = memory_of(data).copy()
+            task(k, made, model, data, stop)
         except (PliantError, mujoco().FatalError, mujoco().UnexpectedError) as error:
             self._status[sim], self._messages[sim] = 1, str(error)
             return
@@ -215,6 +202,9 @@ class Simulations:
         self._warning[sim] = warnings
         for name, rows in self._bound.items():
             rows[sim] = getattr(data, name)
+
+    def _made(self, model: Any) -> Made:
+        return made_of(model, self._means.materials, self._means.compliance)
 
     def _chosen(self, ids: Any) -> Any:
         return np.arange(len(self._state)) if ids is None else ids

@@ -2,74 +2,57 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Final
 
-import numpy as np
-
-from pliant.errors import InputError
+from pliant import _engine
 from pliant.solution import STATUSES, Status
-from pliant.systems.mujoco_door import mujoco
-from pliant.systems.mujoco_kept import Kept
+from pliant.systems.mujoco_stepper import stepper_of
 
-# Places in `totals`, after those of the statuses in their order.
-ITERATIONS, FACTORIZATIONS, WORST = range(len(STATUSES), len(STATUSES) + 3)
-# Places in `times`. All that MuJoCo does but for collision and rows counts as kinematics.
+# All that MuJoCo does but for collision and rows counts as kinematics.
 PARTS: Final = ("kinematics", "collision", "assembly", "solve")
-KINEMATICS, COLLISION, ASSEMBLY, SOLVE, CLOCKED = range(len(PARTS) + 1)
 
 
 class Stats:
-    """Counts, and the worst of them; they go on counting."""
+    """Counts, and the worst of them; they go on counting. Of several steppers they are sums."""
 
-    def __init__(self) -> None:
-        self.totals = np.zeros(WORST + 1)  # compiled steps count here
-        self.times = np.zeros(CLOCKED + 1)  # and here; CLOCKED: 0 unless times are wanted
-        self.through_arrays: Counter[str] = Counter()  # steps that were not one compiled call, by the reason
+    def __init__(self, *steppers: _engine.Stepper) -> None:
+        self._steppers = steppers
 
-    def count(self, status: Status, residual: float, iterations: int, factorizations: int, why: str) -> None:
-        """A step through arrays, and why it was one."""
-        self.through_arrays[why] += 1
-        self.totals[STATUSES.index(status)] += 1
-        self.totals[ITERATIONS] += iterations
-        self.totals[FACTORIZATIONS] += factorizations
-        self.totals[WORST] = max(self.totals[WORST], residual)
+    def _sum(self, place: int) -> int:
+        return int(sum(stepper.totals()[place] for stepper in self._steppers))
 
     @property
     def steps(self) -> int:
-        return int(self.totals[: len(STATUSES)].sum())
-
-    @property
-    def compiled(self) -> int:
-        """Steps that were one compiled call."""
-        return self.steps - self.through_arrays.total()
+        return sum(self.statuses.values())
 
     @property
     def statuses(self) -> dict[Status, int]:
         """How many steps ended how."""
-        return {status: int(count) for status, count in zip(STATUSES, self.totals, strict=False)}
+        return {status: self._sum(k) for k, status in enumerate(STATUSES)}
 
     @property
     def iterations(self) -> int:
-        return int(self.totals[ITERATIONS])
+        return self._sum(len(STATUSES))
 
     @property
     def factorizations(self) -> int:
-        return int(self.totals[FACTORIZATIONS])
+        return self._sum(len(STATUSES) + 1)
 
     @property
     def worst_residual(self) -> float:
-        return float(self.totals[WORST])
+        return max((float(stepper.totals()[len(STATUSES) + 2]) for stepper in self._steppers), default=0.0)
 
     @property
     def seconds(self) -> dict[str, float]:
         """What was spent on kinematics, collision, assembly of rows and solve since `clock`; not what Python spends
         around them."""
-        return dict(zip(PARTS, self.times.tolist(), strict=False))
+        spent = [stepper.seconds() for stepper in self._steppers]
+        return {part: sum(times[k] for times in spent) for k, part in enumerate(PARTS)}
 
     def clock(self) -> None:
-        """Take the times of the parts of a step from now on, from zero. It costs a few microseconds per step."""
-        self.times[:CLOCKED], self.times[CLOCKED] = 0.0, 1.0
+        """Take the times of the parts of a step from now on, from zero. It costs little."""
+        for stepper in self._steppers:
+            stepper.clock()
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{status.name}: {count}" for status, count in self.statuses.items() if count)
@@ -79,11 +62,6 @@ class Stats:
         )
 
 
-_kept: Kept[Stats] = Kept()
-
-
 def stats(data: Any) -> Stats:
     """What the steps taken on this data have needed so far."""
-    if not isinstance(data, mujoco().MjData):
-        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
-    return _kept.of(data, Stats)
+    return Stats(stepper_of(data))

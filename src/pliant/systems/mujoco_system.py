@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -16,9 +16,8 @@ from pliant.laws import Law
 from pliant.problem import StepProblem
 from pliant.readout import contact_table
 from pliant.scene import Scene
-from pliant.solution import Solution
-from pliant.systems.mujoco_assembled import Assembled
-from pliant.systems.mujoco_calls import take_step
+from pliant.solution import STATUSES, Solution
+from pliant.systems.mujoco_calls import DEFAULT
 from pliant.systems.mujoco_contacts import contact_rows
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_energy import coordinates, driven, energies
@@ -26,9 +25,8 @@ from pliant.systems.mujoco_friction import sliding
 from pliant.systems.mujoco_kinds import EQUALITY
 from pliant.systems.mujoco_laws import Substance, model_materials, names
 from pliant.systems.mujoco_load import compile_spec, read_spec
-from pliant.systems.mujoco_solve import DEFAULT, Answer
 from pliant.systems.mujoco_source import source_of
-from pliant.systems.mujoco_step import Stepper
+from pliant.systems.mujoco_stepper import Made, made_of, stepper_of
 from pliant.systems.mujoco_weights import weights
 
 INPUTS = ("ctrl", "act", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
@@ -55,9 +53,9 @@ class MujocoSystem:
         self._room = mujoco().MjData(model)  # in which the step is that was asked for last
         self._aside = mujoco().MjData(model)  # to look at other states
         self._kinds: list[str] = []
-        self._step: Assembled | None = None  # of the problem that was asked for last
+        self._step: _Rows | None = None  # of the problem that was asked for last
         self.materials, self.compliance = materials, compliance
-        self.stepper = Stepper(model, materials, compliance)
+        made_of(model, materials, compliance)  # refuses what cannot be stepped
         self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
 
     @property
@@ -70,21 +68,30 @@ class MujocoSystem:
         """(nv,) qvel of `data`, a copy."""
         return np.array(self.data.qvel)
 
+    @property
+    def made(self) -> Made:
+        """The model with its materials, as the engine has it."""
+        return made_of(self.model, self.materials, self.compliance)
+
     def problem(self, time: float, q: Array, v: Array, step: float) -> StepProblem:
         """The step from (q, v); `step` must be the model's timestep."""
         if step != self.model.opt.timestep:
             raise InputError(
                 f"step is {step!r}, the model's timestep {self.model.opt.timestep!r}: set model.opt.timestep"
             )
-        assembled = self._assembled(time, q, v)
-        self._last = None if assembled.shift is None else (np.array(q), assembled.shift)
-        self._step = assembled
-        flat = assembled.flat
+        self._begin(time, q, v)
+        stepper = stepper_of(self._room)
+        stepper.solve(False, float(DEFAULT.tolerance), DEFAULT.max_iterations)  # to know which contacts the step needs
+        stepper.end()
+        shift, flat = stepper.shift(), Flat(*stepper.record().arrays())
+        self._last = (np.array(q), shift) if len(shift) else None
+        self._step = _Rows(flat, int(np.count_nonzero(stepper.rows()[0] == EQUALITY)))
+        self._kinds = list(_groups(self._step))
         mass = sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(len(v), len(v)))
-        return StepProblem(mass, v, flat.force, step, _constraints(flat, assembled))
+        return StepProblem(mass, v, flat.force, step, _constraints(self._step))
 
     def advance(self, q: Array, v: Array, step: float) -> Array:
-        """q (+) h v; free bodies that turn go where their average velocity leads."""
+        """q (+) h v; what turns goes where its average velocity leads."""
         q1, rate = np.array(q, dtype=float), np.array(v, dtype=float)
         if self._last is not None and np.array_equal(self._last[0], q):
             rate = rate + self._last[1]
@@ -106,8 +113,7 @@ class MujocoSystem:
         for name in INPUTS:
             getattr(d, name)[:] = getattr(self.data, name)
         d.time, d.qpos[:], d.qvel[:] = time, q, v
-        self.stepper.refresh(self.model, d)
-        return energies(self.stepper, self.model, d)
+        return energies(self.made, self.model, d)
 
     @property
     def driven(self) -> bool:
@@ -126,12 +132,6 @@ class MujocoSystem:
         made = {"materials": {key: repr(what) for key, what in named.items()}, "compliance": self.compliance}
         return Scene(scene.kind, {**scene.header, **made}, {**scene.arrays, **weights(self.model)})
 
-    def compile(self) -> None:
-        """Take a step aside, so that what it needs is compiled."""
-        mj, d = mujoco(), mujoco().MjData(self.model)
-        mj.mj_copyData(d, self.model, self.data)
-        take_step(self.stepper, self.model, d, DEFAULT)
-
     def readout(self, solution: Solution) -> Array:
         """Contacts of the step whose problem was asked for last, as rows of `pliant.readout`."""
         if self._step is None or len(solution.velocity) != self.model.nv:
@@ -142,8 +142,10 @@ class MujocoSystem:
             heads = flat.block_ptr[blocks]
             size = flat.block_ptr[blocks[0] + 1] - heads[0]
             force[(heads[:, None] + np.arange(size)).ravel()] = part.ravel()
-        answer = Answer(solution.velocity, force, solution.status, solution.residual, 0, 0)
-        self.stepper.write(self.model, self._room, self._step, answer)
+        stepper = stepper_of(self._room)
+        status = STATUSES.index(solution.status)
+        stepper.take(solution.velocity, force, status, solution.residual, solution.iterations, solution.factorizations)
+        stepper.finish(False)
         return contact_rows(self.model, self._room, solution.velocity)
 
     @property
@@ -154,14 +156,14 @@ class MujocoSystem:
     @property
     def friction(self) -> list[float]:
         """Coefficients of sliding of all geoms, before those of two are mixed."""
-        return sliding(self.model, self.stepper.laws.friction).tolist()
+        return sliding(self.model, self.made.laws.friction).tolist()
 
     def contacts(self, solution: Solution) -> Any:
         """Contacts of one step of `pliant.step` or `solve`, as the table `Trajectory.contacts`, without the time."""
         rows = self.readout(solution)
         return contact_table(np.full(len(rows), self._room.time), rows, self.geoms)
 
-    def _assembled(self, time: float, q: Array, v: Array) -> Assembled:
+    def _begin(self, time: float, q: Array, v: Array) -> None:
         d = self._room
         if np.shape(q) != d.qpos.shape or np.shape(v) != d.qvel.shape:
             raise InputError(
@@ -171,13 +173,14 @@ class MujocoSystem:
         for name in INPUTS:
             getattr(d, name)[:] = getattr(self.data, name)
         d.time, d.qpos[:], d.qvel[:] = time, q, v
-        self.stepper.refresh(self.model, d)
-        open_ = self.stepper.evaluate(self.model, d, control=True)
-        assembled = self.stepper.assemble(self.model, d, open_)
-        # Solved once to know which contacts and limits the step needs: those that it brings within reach itself.
-        assembled = self.stepper.solve(self.model, d, DEFAULT, assembled)[1]
-        self._kinds = _kinds(assembled)
-        return assembled
+        stepper_of(d).begin(self.model._address, d._address, self.made.materials, True)
+
+
+class _Rows(NamedTuple):
+    """A step as it was assembled, and how many of its rows, the first, are of equalities."""
+
+    flat: Flat
+    equalities: int
 
 
 def load(
@@ -197,26 +200,22 @@ def load(
     )
 
 
-def _groups(assembled: Assembled) -> dict[str, Ints]:
+def _groups(step: _Rows) -> dict[str, Ints]:
     """Blocks of the flat record by what they become; equalities by themselves, since phi is known for them."""
-    flat = assembled.flat
+    flat = step.flat
     head, size = flat.block_ptr[:-1], np.diff(flat.block_ptr)
-    equalities = int(np.count_nonzero(assembled.rows.efc.type == EQUALITY))
     known = {-1: "equality", **SCALARS}
     code = np.where(np.isin(flat.kind[head], list(SCALARS)), flat.kind[head], CONTACTS + size)
-    code[head < equalities] = -1
+    code[head < step.equalities] = -1
     found, first = np.unique(code, return_index=True)
     return {known.get(k, f"contacts{k - CONTACTS}"): np.flatnonzero(code == k) for k in found[np.argsort(first)]}
 
 
-def _kinds(assembled: Assembled) -> list[str]:
-    return list(_groups(assembled))
-
-
-def _constraints(flat: Flat, assembled: Assembled) -> list[Constraint]:
+def _constraints(step: _Rows) -> list[Constraint]:
+    flat = step.flat
     G = sparse.csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=(len(flat.kind), len(flat.velocity)))
     made: list[Constraint] = []
-    for name, blocks in _groups(assembled).items():
+    for name, blocks in _groups(step).items():
         heads = flat.block_ptr[blocks]
         size = int(flat.block_ptr[blocks[0] + 1] - heads[0])
         rows = (heads[:, None] + np.arange(size)).ravel()

@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.formulation import Formulation
+from pliant.inputs import Array
 from pliant.laws import Law
 from pliant.materials import DEFAULT_MATERIAL, Foundation, Material
 from pliant.readout import COLUMNS
@@ -25,7 +26,8 @@ from pliant.systems.mujoco_friction import PairFriction, sliding
 from pliant.systems.mujoco_laws import Laws, Substance, checked, model_materials, names
 from pliant.systems.mujoco_pulls import PullReader
 from pliant.systems.mujoco_start import overlap
-from pliant.systems.mujoco_stats import WORST, stats
+from pliant.systems.mujoco_stats import stats
+from pliant.systems.mujoco_stepper import outcome, stepper_of
 from pliant.viewer.history import Curves, History, Pair
 from pliant.viewer.moment import Moment, energy_of, pairs_of, place_bodies
 
@@ -57,7 +59,7 @@ class Simulation:
         mujoco().mj_copyData(self.data, model, self._start)
         # what cannot be stepped is refused before there is anything to look at
         self._forward()
-        self._seen = stats(self.data).totals.copy()
+        self._seen = self._counts()
         self._stepped, self._worst, self._owed = False, 0.0, 0.0
         self._history = History()
 
@@ -96,11 +98,9 @@ class Simulation:
         return moved
 
     def step(self, count: int = 1) -> None:
-        totals = stats(self.data).totals
         for _ in range(count):
-            totals[WORST] = 0.0
             mj_step(self.model, self.data, **self._how)
-            self._stepped, self._worst = True, max(self._worst, float(totals[WORST]))
+            self._stepped, self._worst = True, max(self._worst, outcome(stepper_of(self.data)).residual)
 
     def reset(self, key: int | None = None) -> None:
         """To the start, or to a key frame of this number."""
@@ -110,15 +110,15 @@ class Simulation:
         else:
             mj.mj_resetDataKeyframe(self.model, self.data, key)
         self._forward()
-        self._stepped, self._seen = False, stats(self.data).totals.copy()
+        self._stepped, self._seen = False, self._counts()
         self._history.clear()
 
     def look(self) -> Moment:
         """The state now, and how the steps went since the last look."""
         self._place()
-        totals = stats(self.data).totals
-        added, residual = totals - self._seen, self._worst
-        self._seen, self._worst = totals.copy(), 0.0
+        seen = self._counts()
+        added, residual = seen - self._seen, self._worst
+        self._seen, self._worst = seen, 0.0
         counts = added[: len(Status)]
         worst = max((k for k, n in enumerate(counts) if n > 0), default=None)
         rows = contact_rows(self.model, self.data, self.data.qvel) if self._stepped else NOTHING
@@ -162,6 +162,11 @@ class Simulation:
         self.solver = checked_solver(solver or self.solver)
         self.materials, self._friction = materials, mixed
         self.model.opt.timestep = self.step_size if step is None else step
+
+    def _counts(self) -> Array:
+        """Steps by how they ended, and iterations."""
+        counted = stats(self.data)
+        return np.array([*counted.statuses.values(), counted.iterations], float)
 
     @property
     def _how(self) -> dict[str, Any]:
