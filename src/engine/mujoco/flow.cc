@@ -4,7 +4,12 @@
 #include <cmath>
 
 namespace pliant {
-double flow_tuning[4] = {1e-5, 0.02, 0.1, 60};
+double flow_tuning[4] = {1e-8, 1e-4, 0.1, 120};
+namespace {
+
+constexpr double least = 1e-6;  // [rad, m] of all joints together in a step: what moves less kicks nothing
+
+}  // namespace
 
 void Flow::find_inertial(const mjModel& m, const mjData& d, View<double> c) {
   const bool weightless = (m.opt.disableflags & mjDSBL_GRAVITY) != 0;
@@ -20,13 +25,15 @@ void Flow::find_inertial(const mjModel& m, const mjData& d, View<double> c) {
   }
 }
 
-bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
+// The largest share of its energy of motion that a tree would gain, twice over, by its forces of inertia as they are at the
+// start.
+double Flow::kick(Model& model, mjData& d, Workspace& work) const {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv);
   const double h = m.opt.timestep;
   double fastest = 0;
   for (int j = 0; j < nv; j++) fastest += std::fabs(d.qvel[j]);
-  if (h * fastest < flow_tuning[0]) return false;
+  if (h * fastest < least) return 0;
   const Workspace::Mark mark = work.mark();
   View<double> c = work.take<double>(nv), x = work.take<double>(nv), p = work.take<double>(nv);
   find_inertial(m, d, c);
@@ -35,17 +42,78 @@ bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
     mujoco.mj_solveM(own, &d, x.data(), c.data(), 1);
     mujoco.mj_mulM(own, &d, p.data(), d.qvel);
   });
-  bool needed = false;
-  for (int first = 0, end = 0; first < nv; first = end) {
-    double kick = 0, motion = 0;
-    for (end = first; end < nv && m.dof_treeid[end] == m.dof_treeid[first]; end++) {
-      kick += c[end] * x[end];
-      motion += p[end] * d.qvel[end];
+  double most = 0;
+  for (int first = 0, last = 0; first < nv; first = last) {
+    double gained = 0, motion = 0;
+    for (last = first; last < nv && m.dof_treeid[last] == m.dof_treeid[first]; last++) {
+      gained += c[last] * x[last];
+      motion += p[last] * d.qvel[last];
     }
-    needed = needed || h * h * kick > flow_tuning[1] * motion;
+    if (motion > 0) most = std::max(most, h * h * gained / motion);
   }
   work.release(mark);
-  return needed;
+  return most;
+}
+
+bool Flow::follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work) {
+  const mjModel& m = model.given();
+  shift = end = {};
+  const double found = kick(model, d, work);
+  if (!(found > flow_tuning[0])) return false;
+  push = work.take<double>(m.nv);
+  if (found < flow_tuning[1]) {
+    bend(model, d, force, work);
+    return true;
+  }
+  shift = work.take<double>(m.nv);
+  end = work.take<double>(m.nv);
+  double turn = 0;
+  for (int b = 1; b < m.nbody; b++) {
+    const mjtNum* w = d.cvel + 6 * b;
+    turn = std::max(turn, m.opt.timestep * std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
+  }
+  const double steps = std::max(std::ceil(turn / flow_tuning[2]), 1.0);
+  if (steps <= flow_tuning[3]) run(model, d, force, static_cast<int>(steps), aside, work);
+  else keep_turning(model, d, force, work);
+  const Workspace::Mark mark = work.mark();
+  View<double> rate = work.take<double>(m.nv);
+  double sum = 0;
+  for (int j = 0; j < m.nv; j++) {
+    rate[j] = (end[j] - d.qvel[j]) / m.opt.timestep;
+    sum += 0 * (rate[j] * rate[j]);
+  }
+  const mjModel* own = model.own();
+  guarded([&] { mujoco.mj_mulM(own, &d, push.data(), rate.data()); });
+  for (int j = 0; j < m.nv; j++) push[j] -= force[j] - d.qfrc_bias[j];
+  work.release(mark);
+  if (sum == 0) return true;
+  shift = end = {};
+  return false;
+}
+
+// Forces of inertia at the velocity of the middle of the step.
+void Flow::bend(Model& model, mjData& d, View<const double> force, Workspace& work) {
+  const mjModel& m = model.given();
+  const int nv = static_cast<int>(m.nv), nbody = static_cast<int>(m.nbody);
+  const Workspace::Mark mark = work.mark();
+  View<double> v = work.take<double>(nv), pull = work.take<double>(nv), rate = work.take<double>(nv);
+  View<double> cvel = work.take<double>(6 * nbody), turning = work.take<double>(6 * nv);
+  std::copy_n(d.qvel, nv, v.data());
+  std::copy_n(d.cvel, 6 * nbody, cvel.data());
+  std::copy_n(d.cdof_dot, 6 * nv, turning.data());
+  for (int j = 0; j < nv; j++) pull[j] = force[j] - d.qfrc_bias[j];
+  const mjModel* own = model.own();
+  guarded([&] { mujoco.mj_solveM(own, &d, rate.data(), pull.data(), 1); });
+  for (int j = 0; j < nv; j++) d.qvel[j] += 0.5 * m.opt.timestep * rate[j];
+  guarded([&] {
+    mujoco.mj_comVel(own, &d);
+    mujoco.mj_rne(own, &d, 0, push.data());
+  });
+  for (int j = 0; j < nv; j++) push[j] = d.qfrc_bias[j] - push[j];
+  std::copy_n(v.data(), nv, d.qvel);
+  std::copy_n(cvel.data(), 6 * nbody, d.cvel);
+  std::copy_n(turning.data(), 6 * nv, d.cdof_dot);
+  work.release(mark);
 }
 
 // Of what turns too fast for a step to follow: it keeps its velocity, and its energy.
@@ -56,35 +124,24 @@ void Flow::keep_turning(Model& model, mjData& d, View<const double> force, Works
   find_inertial(m, d, pull);
   for (int j = 0; j < m.nv; j++) pull[j] += force[j] - d.qfrc_bias[j];
   const mjModel* own = model.own();
-  guarded([&] { mujoco.mj_solveM(own, &d, velocity.data(), pull.data(), 1); });
-  for (int j = 0; j < m.nv; j++) mean[j] = velocity[j] = d.qvel[j] + m.opt.timestep * velocity[j];
+  guarded([&] { mujoco.mj_solveM(own, &d, end.data(), pull.data(), 1); });
+  for (int j = 0; j < m.nv; j++) {
+    end[j] = d.qvel[j] + m.opt.timestep * end[j];
+    shift[j] = 0;
+  }
   work.release(mark);
 }
 
-bool Flow::follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work) {
-  if (!is_needed(model, d, work)) return false;
+void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Aside& aside, Workspace& work) {
   constexpr double part[4] = {0, 0.5, 0.5, 1}, weight[4] = {1.0 / 6, 2.0 / 6, 2.0 / 6, 1.0 / 6};
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
-  const double h = m.opt.timestep;
-  double turn = 0;
-  for (int b = 1; b < m.nbody; b++) {
-    const mjtNum* w = d.cvel + 6 * b;
-    turn = std::max(turn, h * std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
-  }
-  velocity = work.take<double>(nv);
-  mean = work.take<double>(nv);
-  if (!(turn < flow_tuning[2] * flow_tuning[3])) {
-    keep_turning(model, d, force, work);
-    return true;
-  }
-  const int steps = static_cast<int>(std::max(std::ceil(turn / flow_tuning[2]), 1.0));
-  const double dt = h / steps;
+  const double h = m.opt.timestep, dt = h / steps;
   const Workspace::Mark mark = work.mark();
   View<double> q = work.take<double>(nq), rate = work.take<double>(nv), slope = work.take<double>(nv);
   View<double> rates = work.take<double>(nv), slopes = work.take<double>(nv), pull = work.take<double>(nv);
   std::copy_n(d.qpos, nq, q.data());
-  std::copy_n(d.qvel, nv, velocity.data());
+  std::copy_n(d.qvel, nv, end.data());
   const mjModel* own = model.own();
   mjData* there = aside.of(model, d);
   for (int k = 0; k < steps; k++) {
@@ -94,32 +151,35 @@ bool Flow::follow(Model& model, mjData& d, View<const double> force, Aside& asid
       std::copy_n(q.data(), nq, there->qpos);
       if (stage > 0) guarded([&] { mujoco.mj_integratePos(own, there->qpos, rate.data(), part[stage] * dt); });
       for (int j = 0; j < nv; j++) {
-        rate[j] = velocity[j] + (stage > 0 ? part[stage] * dt * slope[j] : 0);
+        rate[j] = end[j] + (stage > 0 ? part[stage] * dt * slope[j] : 0);
         there->qvel[j] = rate[j];
       }
-      guarded([&] {
-        mujoco.mj_kinematics(own, there);
-        mujoco.mj_comPos(own, there);
-        mujoco.mj_makeM(own, there);
-        mujoco.mj_factorM(own, there);
-        mujoco.mj_comVel(own, there);
-        mujoco.mj_rne(own, there, 0, pull.data());
-      });
-      for (int j = 0; j < nv; j++) pull[j] = force[j] - pull[j];
-      guarded([&] { mujoco.mj_solveM(own, there, slope.data(), pull.data(), 1); });
+      if (k == 0 && stage == 0) {  // all of it is known
+        for (int j = 0; j < nv; j++) pull[j] = force[j] - d.qfrc_bias[j];
+        guarded([&] { mujoco.mj_solveM(own, &d, slope.data(), pull.data(), 1); });
+      } else {
+        guarded([&] {
+          mujoco.mj_kinematics(own, there);
+          mujoco.mj_comPos(own, there);
+          mujoco.mj_makeM(own, there);
+          mujoco.mj_factorM(own, there);
+          mujoco.mj_comVel(own, there);
+          mujoco.mj_rne(own, there, 0, pull.data());
+        });
+        for (int j = 0; j < nv; j++) pull[j] = force[j] - pull[j];
+        guarded([&] { mujoco.mj_solveM(own, there, slope.data(), pull.data(), 1); });
+      }
       for (int j = 0; j < nv; j++) {
         rates[j] += weight[stage] * rate[j];
         slopes[j] += weight[stage] * slope[j];
       }
     }
     guarded([&] { mujoco.mj_integratePos(own, q.data(), rates.data(), dt); });
-    for (int j = 0; j < nv; j++) velocity[j] += dt * slopes[j];
+    for (int j = 0; j < nv; j++) end[j] += dt * slopes[j];
   }
-  guarded([&] { mujoco.mj_differentiatePos(own, mean.data(), h, d.qpos, q.data()); });
+  guarded([&] { mujoco.mj_differentiatePos(own, shift.data(), h, d.qpos, q.data()); });
+  for (int j = 0; j < nv; j++) shift[j] -= end[j];
   work.release(mark);
-  double sum = 0;
-  for (int j = 0; j < nv; j++) sum += 0 * (velocity[j] * velocity[j]);
-  return sum == 0;
 }
 
 }  // namespace pliant

@@ -98,7 +98,6 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv);
   smooth_force_ = work_.take<double>(nv);
-  pushed_ = work_.take<double>(nv);
   guess_ = work_.take<double>(nv);
   v1_ = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) {
@@ -123,18 +122,8 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   for (int j = 0; j < nv; j++) flowing_[j] = smooth_force_[j] - held[j] + d_->qfrc_bias[j];
   flows_ = flow_.follow(model_, *d_, flowing_, aside_, work_);
   if (flows_) {
-    shift_ = work_.take<double>(nv);
-    View<double> gained = work_.take<double>(nv);
-    for (int j = 0; j < nv; j++) {
-      shift_[j] = flow_.mean[j] - flow_.velocity[j];
-      gained[j] = (flow_.velocity[j] - d_->qvel[j]) / m.opt.timestep;
-    }
-    const mjModel* own = model_.own();
-    guarded([&] { mujoco.mj_mulM(own, d_, smooth_force_.data(), gained.data()); });
-    for (int j = 0; j < nv; j++) {
-      pushed_[j] = smooth_force_[j] - (flowing_[j] - d_->qfrc_bias[j]);
-      smooth_force_[j] += held[j];
-    }
+    shift_ = flow_.shift;
+    for (int j = 0; j < nv; j++) smooth_force_[j] += flow_.push[j];
   }
   smooth_ = work_.mark();
   lap(kinematics);
@@ -255,7 +244,7 @@ void Stepper::take(View<const double> velocity, View<const double> force, const 
 void Stepper::advance() {
   const mjModel& m = model_.given();
   const mjModel* own = model_.own();
-  if (flows_) {
+  if (!shift_.empty()) {
     const Workspace::Mark mark = work_.mark();
     View<double> q = work_.take<double>(m.nq), mean = work_.take<double>(m.nv);
     std::copy_n(d_->qpos, m.nq, q.data());

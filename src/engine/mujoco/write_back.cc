@@ -23,8 +23,8 @@ void Stepper::write(bool whole) {
   const bool pushed = rows > 0 || passive_.implicit || assembly_.extra > 0 || flows_;
   if (whole) {
     for (int j = 0; j < nv && flows_; j++) {  // what the smooth forces come to, in place of those at the start
-      d_->qfrc_bias[j] -= pushed_[j];
-      d_->qfrc_smooth[j] += pushed_[j];
+      d_->qfrc_bias[j] -= flow_.push[j];
+      d_->qfrc_smooth[j] += flow_.push[j];
     }
     const bool changed = passive_.write(m, *d_, v1_, force_.part(rows, assembly_.extra), work_);
     write_rows();
