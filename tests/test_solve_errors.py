@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 
 import pliant
 from pliant import Law, Status, StepProblem
@@ -90,3 +91,15 @@ def test_numbers_beyond_double_precision_are_an_error(problem, solver):
     with pytest.raises(pliant.SolveError, match="non-finite") as error:
         pliant.solve(problem, solver)
     assert error.value.problem is problem
+
+
+@every_solver
+@pytest.mark.parametrize("form", [np.asarray, np.diag, lambda K: sparse.csr_array(np.diag(K))])
+@pytest.mark.parametrize(("step", "speed"), [(1e3, 1.0), (0.01, 1e10), (1e200, 0.0)], ids=["h^2 K", "h K v0", "h^2"])
+def test_a_stiffness_beyond_double_precision_is_that_error(form, step, speed, solver):
+    """However it is given."""
+    row = pliant.Unilateral([[1.0, 0.0]], [-0.1], Law(1e8))
+    stiffness = form(np.array([1e308, 0.0]))
+    problem = StepProblem([1.0, 1.0], [speed, 0.0], [0.0, 0.0], step, [row], stiffness=stiffness)
+    with pytest.raises(pliant.SolveError, match="non-finite"):
+        pliant.solve(problem, solver)

@@ -32,7 +32,8 @@ class StepProblem:
     step         h [s], > 0
     constraints  Bilateral, Unilateral, Clipped, Contact, in any order and number
     stiffness    K [N/m], symmetric positive semidefinite: (nv, nv) dense or sparse, or (nv,) a diagonal; None: 0.
-                 The stiffness of forces that turn with what they act on, taken at the end of the step
+                 The stiffness of forces that turn with what they act on, taken at the end of the step. h^2 K is at most
+                 1e8 M: what is stiffer is a Bilateral row, beside which the certificate sees the other coordinates
     """
 
     mass: Matrix
@@ -83,8 +84,9 @@ class StepProblem:
             return known
         mass, force, h = self.mass, self.force, self.step
         if self.stiffness is not None:  # M + h^2 K and f - h K v0
-            mass = added(mass, h * h * self.stiffness)
-            force = force - h * times(self.stiffness, self.velocity)
+            with np.errstate(all="ignore"):  # numbers that overflow have a status
+                mass = added(mass, h * h * self.stiffness)
+                force = force - h * times(self.stiffness, self.velocity)
         record = _engine.lower(mass, self.velocity, force, h, self.constraints)
         self.__dict__["_record"] = record
         return record
