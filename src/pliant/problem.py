@@ -118,7 +118,9 @@ class StepProblem:
         """The problem of a flat record, the inverse of `flat`: its `flat()` is the record, to the bit.
 
         record: a `pliant.flat.Flat`, or a mapping with its fields. Without the fields constraint and ids, rows of one
-        kind that follow each other make up one constraint; without curvature there is none. Padding is left out.
+        kind that follow each other make up one constraint; without curvature there is none. Padding is left out. Names
+        of constraints are not in the record: a warm start from a solution of named ones does not find them. `save` and
+        `load` keep names.
         """
         from pliant.from_flat import arguments_of
 
