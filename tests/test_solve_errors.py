@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -9,6 +11,7 @@ import scipy.sparse as sparse
 import pliant
 from pliant import Law, Status, StepProblem
 from tests.support.problems import PLANE, beam
+from tests.support.random_problems import random_problem
 from tests.support.solvers import every_solver
 
 
@@ -36,16 +39,32 @@ def test_a_warm_start_is_a_solution():
 @pytest.mark.parametrize(
     ("option", "values"),
     [
-        ("tolerance", [0.0, -1e-8, np.nan, np.inf, "small", None]),
-        ("max_iterations", [0, -1, 1.5, True, "many", None]),
+        ("tolerance", [0.0, -1e-8, np.nan, np.inf, 10**400, True, np.True_, "small", None]),
+        ("max_iterations", [0, -1, 1.5, True, np.True_, np.float64(5.0), 2**31, 10**400, "many", None]),
     ],
 )
 def test_options_are_checked(option, values, solver):
     for value in values:
-        with pytest.raises(ValueError, match=rf"{type(solver).__name__}: {option} must be .*got {value!r}"):
+        named = rf"{type(solver).__name__}: {option} must be .*got {re.escape(repr(value))}"
+        with pytest.raises(ValueError, match=named):
             type(solver)(**{option: value})
     with pytest.raises(TypeError):
         type(solver)(1e-8)  # options are keyword-only
+
+
+@every_solver
+def test_options_may_be_any_numbers(solver):
+    """Of NumPy, too; they become Python's."""
+    made = type(solver)(tolerance=np.float32(1e-8), max_iterations=np.int64(50))
+    assert type(made.tolerance) is float and type(made.max_iterations) is int
+    assert made == type(solver)(tolerance=float(np.float32(1e-8)), max_iterations=50)
+    assert pliant.solve(beam(), made).status is Status.SOLVED
+
+
+def test_no_number_of_iterations_is_too_large_to_count():
+    """Tiers take multiples of it: with 2**31 - 1 a step that only the convex program answers was at the limit."""
+    problem = random_problem(np.random.default_rng(1072), size="large")
+    assert pliant.solve(problem, pliant.Coulomb(max_iterations=2**31 - 1), throw=False).status.solved
 
 
 def test_solvers_are_values():

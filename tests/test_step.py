@@ -119,7 +119,8 @@ class Rod:
         return [[np.hypot(*q) - 1.0]]
 
     def problem(self, time, q, v, step):
-        rod = pliant.Bilateral([q / np.hypot(*q)], self.values(time, q)[0], self.law)
+        r = np.hypot(*q)
+        rod = pliant.Bilateral([q / r], [r - 1.0], self.law)
         return pliant.StepProblem([1.0, 1.0], v, [0.0, -9.81], step, [rod])
 
     def advance(self, q, v, step):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from functools import lru_cache
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -196,6 +197,16 @@ def compressed(data: Any) -> Matrix:
     for part in (csr.data, csr.indices, csr.indptr):
         part.setflags(write=False)
     return csr
+
+
+def number(data: Any) -> float:
+    """One real number, of whatever type; NaN of what is none. True and False are none."""
+    if isinstance(data, bool) or not isinstance(data, Real):
+        return math.nan
+    try:
+        return float(data)
+    except OverflowError:  # of a whole number
+        return math.inf
 
 
 def text(label: str, data: Any) -> str:

@@ -191,6 +191,22 @@ class StepProblem:
         return {name: part for name, part in self.__dict__.items() if not name.startswith("_")}
 
 
+def read_problem(problem: Any) -> StepProblem:
+    """The problem, which it must be."""
+    if not isinstance(problem, StepProblem):
+        raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
+    return problem
+
+
+def read_flat(given: Any) -> Flat:
+    """The flat record, of a problem too."""
+    if isinstance(given, StepProblem):
+        return given.flat()
+    if not isinstance(given, Flat):
+        raise InputError(f"flat must be a pliant.StepProblem, or its flat(), got {type(given).__name__}")
+    return given
+
+
 def _read_step(step: Any) -> float:
     if type(step) is float and 0.0 < step < math.inf:
         return step
