@@ -111,7 +111,10 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("studies", nargs="*", metavar="STUDY", help=f"any of: {', '.join(STUDIES)}")
     reproduce.add_argument("--out", default=FOLDER, metavar="DIR", help=f"where the files go (default: {FOLDER})")
     reproduce.add_argument(
-        "--quick", action="store_true", help="shorter runs, in a minute or two; the report says what they leave out"
+        "--quick",
+        action="store_true",
+        help="shorter runs, in half a minute in place of one to two once all is compiled; the report says what they "
+        "leave out",
     )
     add_bench(commands)
     add_run(commands)
