@@ -11,6 +11,7 @@ from pliant.errors import InputError
 from pliant.flat import INTEGER_FIELDS, Flat, same
 from pliant.laws import Law
 from pliant.problem import StepProblem
+from pliant.solve import start_forces
 from tests.support.mixed_step import mixed, one
 from tests.support.problems import PROBLEMS
 from tests.support.random_problems import random_problem
@@ -40,6 +41,17 @@ def test_every_small_step_has_the_same_answer(name):
     assert same(again.flat(), problem.flat())
     ours, theirs = pliant.solve(problem), pliant.solve(again)
     np.testing.assert_array_equal(ours.velocity, theirs.velocity)
+
+
+def test_names_are_lost_and_with_them_a_warm_start_by_name(tmp_path):
+    """`save` keeps them."""
+    problem = one(constraints=[pliant.Bilateral([[1.0]], [0.1], Law(10.0), name="spring")])
+    solution, again = pliant.solve(problem), StepProblem.from_flat(problem.flat())
+    problem.save(tmp_path / "step")
+    assert again.constraints[0].name == "" and solution.forces[0] != 0.0
+    assert start_forces(again, solution).tolist() == [0.0]
+    assert start_forces(StepProblem.load(tmp_path / "step"), solution).tolist() == solution.forces[0].tolist()
+    assert start_forces(again, pliant.solve(again)).tolist() == solution.forces[0].tolist()  # by its place
 
 
 def test_random_steps_from_outside_have_the_same_answer():

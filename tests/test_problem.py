@@ -172,6 +172,26 @@ def test_a_diagonal_stiffness(mass):
     np.testing.assert_allclose(shifted.flat().force, [1.0 + 2.0 - 0.1 * 5.0 * 0.5, 0.0], rtol=1e-15)
 
 
+@pytest.mark.parametrize("stiffness", [3.0, 300.0, 1e4])
+def test_a_row_says_the_same_as_a_stiffness(stiffness):
+    held = pliant.Bilateral([[1.0, 0.0]], [0.0], pliant.Law(stiffness))
+    expected = pliant.solve(stiffened([stiffness, 0.0])).velocity
+    np.testing.assert_allclose(pliant.solve(stiffened(None, constraints=[held])).velocity, expected, rtol=1e-13)
+
+
+def test_beside_a_row_as_stiff_as_1e17_the_others_are_solved():
+    """As docs/problems.md advises: with a stiffness that large the certificate would see nothing but its energy."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        stops = pliant.Unilateral(rng.normal(size=(12, 6)), 1e-3 * rng.normal(size=12), Law(1e8, 10.0))
+        held, v0 = pliant.Bilateral(np.eye(1, 6), [0.0], Law(1e17)), rng.normal(size=6)
+        moving, still = (
+            pliant.solve(StepProblem(np.ones(6), v, np.zeros(6), 0.01, [stops, held])).velocity
+            for v in (v0, np.append(0.0, v0[1:]))  # what is held so stands still, however it came
+        )
+        np.testing.assert_allclose(moving, still, atol=1e-8)
+
+
 def test_no_stiffness_is_none():
     assert stiffened(None).stiffness is None
     zero = stiffened(np.zeros((2, 2)))

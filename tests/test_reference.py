@@ -204,6 +204,25 @@ def test_a_power_law_that_is_open_under_load_is_seen_however_stiff():
         assert law_residual(flat, np.ones(1)) > 1e-2
 
 
+def test_the_certificate_takes_a_problem_or_its_record():
+    problem = demo.block(0.125)
+    found = solve(problem)
+    force = stacked(problem.flat(), found.forces)
+    assert law_residual(problem, force) == law_residual(problem.flat(), force) == [found.law_residual]
+    assert momentum_residual(problem, found.velocity, force) == found.momentum_residual
+
+
+@pytest.mark.parametrize("wrong", [None, "a step", np.zeros(3)])
+def test_what_is_no_step_is_refused(wrong):
+    for ask in (
+        lambda: solve(wrong),
+        lambda: law_residual(wrong, np.zeros(1)),
+        lambda: momentum_residual(wrong, np.zeros(1), np.zeros(1)),
+    ):
+        with pytest.raises(pliant.InputError, match=rf"must be a pliant\.StepProblem.*, got {type(wrong).__name__}"):
+            ask()
+
+
 def test_what_is_not_finite_scores_infinity():
     flat = demo.block(0.125).flat()
     assert law_residual(flat, np.array([np.nan, 0.0])) == [np.inf]

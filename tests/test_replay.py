@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -205,6 +208,19 @@ def test_the_same_for_programs(files, capsys, name):
     assert said["ok"] == (status == 0) == found.solved
     assert [cause["name"] for cause in said["causes"]] == [cause.name for cause in found.causes]
     assert said["answers"][0]["status"] == found.answers[0].status and said["nv"] == found.nv
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_who_has_enough_is_no_error(files, monkeypatch, options, unbuffered):
+    """As of `pliant replay --json FILE | head`."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    command = ["replay", *options, "vise.pliant"]
+    unread, pipe = os.pipe()
+    os.close(unread)
+    with os.fdopen(pipe, "w") as out:
+        done = subprocess.run([sys.executable, "-m", "pliant", *command], stdout=out, stderr=subprocess.PIPE, text=True)
+    assert done.stderr == "" and done.returncode == 141
 
 
 WRONG = {

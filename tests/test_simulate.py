@@ -373,6 +373,13 @@ BAD = [
     ({"step": 0.0}, "step must be one number > 0"),
     ({"duration": -1.0}, "duration must be one number > 0"),
     ({"duration": np.nan}, "duration must be one number > 0"),
+    ({"duration": 10**400}, "duration must be one number > 0"),
+    (
+        {"duration": 1e300, "step": 1e-300},
+        r"less than 2\*\*53 steps, got 1e\+300 s in steps of 1e-300 s",
+    ),
+    ({"duration": 1e12, "step": 1e-6}, "take a larger step"),
+    ({"time": 10**400}, "time must be one finite number"),
     ({"record_every": 0}, "record_every must be a whole number >= 1"),
     ({"q": [[0.0]]}, "q must be a vector"),
     ({"q": None}, "q must be real numbers, got None"),

@@ -285,3 +285,16 @@ def test_many_rows_are_worth_a_long_search():
     last digit decides which way leads there, and one in some hundred is not found."""
     problems = [random_problem(np.random.default_rng(seed), size="large") for seed in (105, 134, 442, 649)]
     assert sum(pliant.solve(problem, throw=False).status.solved for problem in problems) >= 3
+
+
+def test_every_island_says_how_it_went():
+    """As the fields of `Solution.islands` are told."""
+    problem = many_islands()
+    solution = pliant.solve(problem)
+    islands = solution.islands
+    k = len(islands.status)
+    assert islands.row_island.shape == (problem.rows,) and set(islands.row_island) == set(range(k))
+    assert islands.residual.shape == islands.iterations.shape == islands.factorizations.shape == (k,)
+    assert solution.residual == islands.residual.max() and set(islands.status) == {solution.status}
+    assert solution.iterations == islands.iterations.sum()
+    assert solution.factorizations == islands.factorizations.sum()

@@ -109,6 +109,35 @@ def test_lookahead_that_does_not_contract_is_given_up_and_counted():
     assert np.all(np.isfinite(found.q)) and energies(found, system).max() < 1000.0
 
 
+class Rod:
+    """A bob of 1 kg on a rod of 1 m, in the two coordinates of its place."""
+
+    def __init__(self, stiffness: float) -> None:
+        self.law = pliant.Law(stiffness)
+
+    def values(self, time, q):
+        return [[np.hypot(*q) - 1.0]]
+
+    def problem(self, time, q, v, step):
+        r = np.hypot(*q)
+        rod = pliant.Bilateral([q / r], [r - 1.0], self.law)
+        return pliant.StepProblem([1.0, 1.0], v, [0.0, -9.81], step, [rod])
+
+    def advance(self, q, v, step):
+        return q + step * v
+
+
+@pytest.mark.parametrize("stiffness", [1e15, 1e8])
+@pytest.mark.parametrize("step", [0.05, 0.01, 0.001, 1e-4])
+def test_lookahead_holds_at_small_steps_where_the_gap_is_rounding(stiffness, step):
+    found = pliant.simulate(Rod(stiffness), [1.0, 0.0], [0.0, 0.0], duration=min(1.0, 100 * step), step=step)
+    assert found.stats["gave_up"].sum() == 0
+    gaps = np.array([np.hypot(*q) - 1.0 for q in found.q[1:]])
+    springs = np.array([forces[0][0] for forces in found.forces]) / stiffness  # what the rod gives
+    assert np.abs(gaps + springs).max() < 1e-12
+    assert stiffness < 1e15 or np.abs(gaps).max() < 1e-12
+
+
 def test_a_step_is_solve_and_advance():
     system = Ball()
     q, v = np.array([0.0, 0.0]), np.array([1.0, -1.0])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from pliant._engine import finite_reals
 from pliant.constraints import Constraint, Contact
 from pliant.errors import InputError
-from pliant.inputs import Array, Matrix, floats, is_sparse
+from pliant.inputs import Array, Matrix, floats, is_sparse, number
 from pliant.problem import StepProblem
 
 if TYPE_CHECKING:
@@ -34,14 +33,14 @@ def state(name: str, data: Any) -> Array:
 
 def moment(time: Any) -> float:
     """A finite time [s]."""
-    if not (isinstance(time, Real) and math.isfinite(time)):
+    if not math.isfinite(number(time)):
         raise InputError(f"time must be one finite number [s], got {time!r}")
     return float(time)
 
 
 def span(name: str, seconds: Any) -> float:
     """A finite time > 0 [s]."""
-    if not (isinstance(seconds, Real) and 0.0 < float(seconds) < math.inf):
+    if not 0.0 < number(seconds) < math.inf:
         raise InputError(f"{name} must be one number > 0 [s], got {seconds!r}")
     return float(seconds)
 

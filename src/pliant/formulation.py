@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pliant.errors import InputError
+from pliant.inputs import number
 
 if TYPE_CHECKING:
     from pliant.problem import StepProblem
@@ -26,11 +28,14 @@ class Formulation:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not (isinstance(self.tolerance, int | float) and 0.0 < self.tolerance < math.inf):
+        if not 0.0 < number(self.tolerance) < math.inf:
             raise InputError(f"{name}: tolerance must be a positive number such as 1e-8, got {self.tolerance!r}")
-        whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
-        if not (whole and self.max_iterations >= 1):
-            raise InputError(f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}")
+        given: Any = self.max_iterations
+        most = 0 if isinstance(given, bool) or not isinstance(given, Integral) else int(given)
+        if not 1 <= most < 2**31:
+            raise InputError(f"{name}: max_iterations must be a whole number >= 1 and < 2**31, got {given!r}")
+        object.__setattr__(self, "tolerance", float(self.tolerance))
+        object.__setattr__(self, "max_iterations", most)
 
     def explain(self, status: Status) -> str:
         """What a status means here, and what to do about it."""

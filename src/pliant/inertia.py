@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant._engine import is_sound_mass
 from pliant.errors import InputError
-from pliant.inputs import Array, Matrix, canonical, floats, frozen, is_sparse
+from pliant.inputs import Array, Matrix, canonical, compressed, floats, frozen, is_sparse
 
 ASYMMETRY = 1e-12  # allowed in M_ij - M_ji, relative to sqrt(M_ii M_jj): rounding of whoever computed it
 SLACK = 1e-12  # of the diagonal, by which a semidefinite stiffness may fall short: the same rounding
@@ -95,9 +95,7 @@ def added(a: Matrix, b: Matrix) -> Matrix:
         total = sum(parts, start=csr_array(a.shape if a.ndim == 2 else b.shape))
     else:
         total = (np.diag(a) if a.ndim == 1 else a) + (np.diag(b) if b.ndim == 1 else b)
-    if is_sparse(total):
-        return canonical("StepProblem: mass", total)
-    return frozen(total)
+    return compressed(total) if is_sparse(total) else frozen(total)
 
 
 def _symmetrized(name: str, mass: Matrix, root: Array) -> Matrix:

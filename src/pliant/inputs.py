@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from functools import lru_cache
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -181,15 +182,31 @@ def canonical(label: str, data: Any) -> Matrix:
     """A read-only csr_array copy: finite, sorted columns, no duplicates, no explicit zeros."""
     if data.dtype.kind not in "biuf":
         raise InputError(f"{label} must hold real numbers, got a sparse matrix of type {data.dtype}")
+    csr = compressed(data)
+    check_finite(f"{label} (its stored entries)", csr.data)
+    return csr
+
+
+def compressed(data: Any) -> Matrix:
+    """The same of any numbers."""
     from scipy.sparse import csr_array
 
     csr = csr_array(data, dtype=np.float64, copy=True)
     csr.sum_duplicates()
-    check_finite(f"{label} (its stored entries)", csr.data)
     csr.eliminate_zeros()
     for part in (csr.data, csr.indices, csr.indptr):
         part.setflags(write=False)
     return csr
+
+
+def number(data: Any) -> float:
+    """One real number, of whatever type; NaN of what is none. True and False are none."""
+    if isinstance(data, bool) or not isinstance(data, Real):
+        return math.nan
+    try:
+        return float(data)
+    except OverflowError:  # of a whole number
+        return math.inf
 
 
 def text(label: str, data: Any) -> str:

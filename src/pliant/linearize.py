@@ -14,7 +14,7 @@ from pliant.errors import InputError, SolveError
 from pliant.flat import TANGENT
 from pliant.inertia import times
 from pliant.inputs import Array, Ints, over_contact_rows, over_rows, over_tangents, vector
-from pliant.problem import StepProblem
+from pliant.problem import StepProblem, read_problem
 from pliant.solution import Solution
 
 # One entry per constraint, or a dict of those that are not zero, by position (int) or name (str).
@@ -209,8 +209,7 @@ def linearize(problem: StepProblem, solution: Solution) -> Linearization:
     The solution may be one of `Coulomb` or of `Convex`: its forces tell which. It must be solved; the
     smaller its residual, the better the derivative.
     """
-    if not isinstance(problem, StepProblem):
-        raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
+    read_problem(problem)
     if not isinstance(solution, Solution):
         raise InputError(f"solution must be a pliant.Solution, got {type(solution).__name__}")
     _check_shapes(problem, solution)

@@ -32,7 +32,8 @@ class StepProblem:
     step         h [s], > 0
     constraints  Bilateral, Unilateral, Clipped, Contact, in any order and number
     stiffness    K [N/m], symmetric positive semidefinite: (nv, nv) dense or sparse, or (nv,) a diagonal; None: 0.
-                 The stiffness of forces that turn with what they act on, taken at the end of the step
+                 The stiffness of forces that turn with what they act on, taken at the end of the step. h^2 K is at most
+                 1e8 M: what is stiffer is a Bilateral row, beside which the certificate sees the other coordinates
     """
 
     mass: Matrix
@@ -83,8 +84,9 @@ class StepProblem:
             return known
         mass, force, h = self.mass, self.force, self.step
         if self.stiffness is not None:  # M + h^2 K and f - h K v0
-            mass = added(mass, h * h * self.stiffness)
-            force = force - h * times(self.stiffness, self.velocity)
+            with np.errstate(all="ignore"):  # numbers that overflow have a status
+                mass = added(mass, h * h * self.stiffness)
+                force = force - h * times(self.stiffness, self.velocity)
         record = _engine.lower(mass, self.velocity, force, h, self.constraints)
         self.__dict__["_record"] = record
         return record
@@ -116,7 +118,9 @@ class StepProblem:
         """The problem of a flat record, the inverse of `flat`: its `flat()` is the record, to the bit.
 
         record: a `pliant.flat.Flat`, or a mapping with its fields. Without the fields constraint and ids, rows of one
-        kind that follow each other make up one constraint; without curvature there is none. Padding is left out.
+        kind that follow each other make up one constraint; without curvature there is none. Padding is left out. Names
+        of constraints are not in the record: a warm start from a solution of named ones does not find them. `save` and
+        `load` keep names.
         """
         from pliant.from_flat import arguments_of
 
@@ -185,6 +189,22 @@ class StepProblem:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if not name.startswith("_")}
+
+
+def read_problem(problem: Any) -> StepProblem:
+    """The problem, which it must be."""
+    if not isinstance(problem, StepProblem):
+        raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
+    return problem
+
+
+def read_flat(given: Any) -> Flat:
+    """The flat record, of a problem too."""
+    if isinstance(given, StepProblem):
+        return given.flat()
+    if not isinstance(given, Flat):
+        raise InputError(f"flat must be a pliant.StepProblem, or its flat(), got {type(given).__name__}")
+    return given
 
 
 def _read_step(step: Any) -> float:

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pliant.flat import NORMAL, TANGENT, UNILATERAL, Flat
 from pliant.inputs import Array
-from pliant.problem import StepProblem
+from pliant.problem import StepProblem, read_flat, read_problem
 
 TOLERANCE = 1e-8  # of the law residual: an error of 1e-16 of the kinetic energy
 CANCELLING = 1e-5  # share of the largest force, in the energy norm, that counts as motion: what its rounding leaves
@@ -40,13 +40,12 @@ class Reference(NamedTuple):
 
 def solve(problem: StepProblem) -> Reference:
     """Newton's method from zero forces; where it does not end, the interior path, and Newton's method from its end."""
-    flat = problem.flat()
+    flat = read_problem(problem).flat()
     with np.errstate(all="ignore"):
         step = Step(flat)
         found = [best(step, newton(step, np.zeros(step.m)), 20)]
         if not found[0][1] < TOLERANCE:
-            found.append(best(step, interior(step), 150))
-            found.append(best(step, newton(step, found[1][0]), 20))
+            found += [path := best(step, interior(step), 150), best(step, newton(step, path[0]), 20)]
         force, law, _ = min(found, key=lambda end: end[1])
         v1, count = flat.velocity + step.gain(force), sum(end[2] for end in found)
     return Reference(v1, problem.split(force), law, momentum_residual(flat, v1, force), count, law < TOLERANCE)
@@ -194,7 +193,7 @@ def natural_map(step: Step, force: Array, p: Array, convex: bool = False, ahead:
     return [r, B, C]
 
 
-def law_residual(flat: Flat | Step, force: Array, *, convex: bool = False) -> Array:
+def law_residual(flat: Flat | StepProblem | Step, force: Array, *, convex: bool = False) -> Array:
     """The distance of forces (m,) from the laws, one number per island; convex: from those of the associated cone.
 
     E^2 = v0' M v0 + v*' M v* + 1e-10 max_i h^2 a_i lambda_i^2,     v* = v0 + h inv(M) f
@@ -202,7 +201,7 @@ def law_residual(flat: Flat | Step, force: Array, *, convex: bool = False) -> Ar
     rows with a_i = 0: |r_i| / (|lambda_i| + |c_i|), in the same way
     """
     with np.errstate(all="ignore"):
-        step, residuals = flat if isinstance(flat, Step) else Step(flat), []
+        step, residuals = flat if isinstance(flat, Step) else Step(read_flat(flat)), []
         r = abs(natural_map(step, force, step.rate(force), convex=convex)[0])
         held = CANCELLING * step.weight * abs(force)
         for moving, rows in step.islands:
@@ -214,9 +213,10 @@ def law_residual(flat: Flat | Step, force: Array, *, convex: bool = False) -> Ar
     return np.array(residuals)
 
 
-def momentum_residual(flat: Flat, velocity: Array, force: Array) -> float:
+def momentum_residual(flat: Flat | StepProblem, velocity: Array, force: Array) -> float:
     """max_j |M (v1 - v0) - h (f + G' lambda)|_j / (|M| (|v0| + |v1|) + h |f| + h |G|' |lambda|)_j, 0/0 = 0."""
     with np.errstate(all="ignore"):
+        flat = read_flat(flat)
         step, h, change = Step(flat), flat.step, velocity - flat.velocity
         off = abs(exact_dot(np.hstack([step.M, -h * step.G.T]), np.concatenate([change, force]), -h * flat.force))
         size = abs(step.M) @ (abs(flat.velocity) + abs(velocity)) + h * (abs(flat.force) + abs(step.G.T) @ abs(force))

@@ -14,7 +14,7 @@ from pliant.evaluate import state as read_state
 from pliant.formulation import Coulomb, Formulation
 from pliant.interrupts import Interrupts
 from pliant.recording import NOTHING, Recorder, State
-from pliant.run_checks import check_coordinates
+from pliant.run_checks import WHOLE, check_coordinates
 from pliant.run_file import COMPLETE, ERROR, INTERRUPTED, NON_FINITE, Path
 from pliant.scene import scene_of
 from pliant.solution import Status
@@ -59,7 +59,8 @@ def simulate(
     check_system(system)
     solver = Coulomb() if solver is None else solver
     first = State(0, read_state("q", q), read_state("v", v), None)
-    clock = _Clock(moment(time), span("step", step), whole_steps(span("duration", duration), step))
+    h = span("step", step)
+    clock = _Clock(moment(time), h, whole_steps(span("duration", duration), h))
     if not (isinstance(record_every, int) and record_every >= 1):
         raise InputError(f"record_every must be a whole number >= 1, got {record_every!r}")
     if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):
@@ -142,6 +143,10 @@ def _march(
 def whole_steps(duration: float, step: float) -> int:
     """Whole steps that cover the duration, but for rounding."""
     ratio = duration / step
+    if not ratio < WHOLE:
+        raise InputError(
+            f"duration must be less than 2**53 steps, got {duration!r} s in steps of {step!r} s; take a larger step"
+        )
     return max(1, math.ceil(ratio - max(1e-9, 1e-15 * ratio)))
 
 

@@ -54,13 +54,14 @@ class ContactState(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Islands:
-    """Groups of rows that share no velocity; each is solved for itself."""
+    """k groups of rows that share no velocity, directly or through others; each is solved for itself. Bodies without
+    rows are in none."""
 
-    row_island: Ints  # (m,) island of each row of the flat record
-    residual: Array  # (k,)
-    iterations: Ints  # (k,)
-    factorizations: Ints  # (k,)
-    status: tuple[Status, ...]
+    row_island: Ints  # (m,) island of each row, 0 to k - 1, in the order of StepProblem.flat
+    residual: Array  # (k,) as Solution.residual, which is the largest
+    iterations: Ints  # (k,) of both tiers; Solution.iterations is their sum
+    factorizations: Ints  # (k,) of P; likewise
+    status: tuple[Status, ...]  # k; Solution.status is the worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Solution:
     iterations: int
     factorizations: int
     solve_time: float  # [s]
-    islands: Islands
+    islands: Islands  # row_island (m,), residual, iterations, factorizations (k,) and status of each of k islands
     keys: tuple[tuple[object, Ints], ...]  # identity of each constraint and of its rows, for warm starts
 
     @classmethod

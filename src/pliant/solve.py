@@ -11,7 +11,7 @@ from pliant import _engine
 from pliant.errors import InputError, SolveError
 from pliant.formulation import Coulomb, Formulation
 from pliant.inputs import Array, vector
-from pliant.problem import StepProblem
+from pliant.problem import StepProblem, read_problem
 from pliant.solution import STATUSES, Answer, Solution, WarmStart, identity
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def solve(
         solver = DEFAULT
     elif not isinstance(solver, Formulation):
         raise InputError(f"solver must be pliant.Coulomb(), pliant.Convex() or pliant.Printed(), got {solver!r}")
-    if not isinstance(problem, StepProblem):
-        raise InputError(f"problem must be a pliant.StepProblem, got {type(problem).__name__}")
+    read_problem(problem)
     start = None if warm_start is None else start_forces(problem, warm_start)
     near = None if guess is None else vector("guess", guess, problem.nv, f"one per velocity ({problem.nv},)")
     if solver.linearizes:

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int usual = 8;            // iterations, above which tier 2 follows
 constexpr int soonest = 4;          // iterations of the path before which nobody looks at the residual
+constexpr int most = 1'000'000;     // iterations: so many are no limit, and multiples of them are numbers still
 constexpr int patience = 4;         // times the iterations of the path, for the last resort
 constexpr int few = 3;              // Newton steps from forces on the path
 constexpr int briefly = 5;          // times max_iterations, to close gradually for a last digit
@@ -311,6 +312,8 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
   View<double> v1 = velocity, all_forces = force;
   View<std::int64_t> states = state;
   View<const double> given = start;
+  Options bounded = options;
+  bounded.max_iterations = std::min(options.max_iterations, most);
   std::fill(force.begin(), force.end(), 0.0);
   std::fill(states.begin(), states.end(), static_cast<std::int64_t>(ContactState::open));
   const bool stands = shifted && p.stands && p.rows.shift(step);
@@ -344,7 +347,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
         from = work.take<double>(p.rows.count);
         for (int i = 0; i < p.rows.count; i++) from[i] = given[p.rows.source[i]];
       }
-      IslandReport one = p.solve_island(step, guess, from, options, gain);
+      IslandReport one = p.solve_island(step, guess, from, bounded, gain);
       if (!p.rows.sane || !is_sane(p.newton.force) || !is_sane(gain) || std::isnan(one.residual)) {
         one.status = Status::non_finite;
         one.residual = infinity;

@@ -9,6 +9,7 @@ from typing import ClassVar
 from pliant.constraints import Clipped, Contact
 from pliant.errors import InputError
 from pliant.formulation import Formulation
+from pliant.inputs import number
 from pliant.problem import StepProblem
 from pliant.solution import Status
 
@@ -33,8 +34,9 @@ class Printed(Formulation):
         # Named, not super(): a dataclass with slots is a copy of the class that super() would look for.
         Formulation.__post_init__(self)
         z = self.zeta
-        if z is not None and not (isinstance(z, int | float) and not isinstance(z, bool) and 0.0 < z < math.inf):
+        if z is not None and not 0.0 < number(z) < math.inf:
             raise InputError(f"Printed: zeta must be a positive number, or None for 1/h, got {z!r}")
+        object.__setattr__(self, "zeta", None if z is None else float(z))
         if not isinstance(self.compensate_drift, bool):
             raise InputError(f"Printed: compensate_drift must be True or False, got {self.compensate_drift!r}")
 

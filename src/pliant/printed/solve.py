@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
 from pliant import _engine
 from pliant.errors import InputError
@@ -109,7 +110,9 @@ def matrices(flat: Flat) -> tuple[Any, Any]:
 
 def sparse_solve(M: Any, right: Array) -> Array:
     """inv(M) right."""
-    return np.asarray(spsolve(sparse.csc_array(M), right)).reshape(right.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatrixRankWarning)  # M has overflowed: a status
+        return np.asarray(spsolve(sparse.csc_array(M), right)).reshape(right.shape)
 
 
 def _islands(flat: Flat, G: Any, M: Any) -> Iterator[tuple[Ints, Part]]:

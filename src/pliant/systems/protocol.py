@@ -20,7 +20,8 @@ class System(Protocol):
     geometric_stiffness(time, q, forces)
                         K_g = -d(G' lambda)/dq [N/m], symmetric, (nv, nv) dense or sparse or (nv,) a diagonal, of the
                         forces of the step before (`Solution.forces`); None: none. What is negative in it does not
-                        count. With it light bodies may turn under stiff forces in steps of any size.
+                        count. With it light bodies hold under large tensions far above the step at which they tear
+                        without; what falls slack and whips still tears (docs/limits.md).
     energy(time, q, v)  {"kinetic": [J], "gravitational": [J], "spring": [J], ...}, for balances and `plot_energy`;
                         `simulate` does not call it. With it an attribute `driven`: False where nothing else does work
     readout(solution)   contacts of the step asked for last, (n, len(COLUMNS)) as `pliant.readout` has them, for
