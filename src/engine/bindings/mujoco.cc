@@ -285,6 +285,18 @@ void clock(Stepper& stepper) {
   std::fill_n(stepper.seconds, parts, 0.0);
 }
 
+// The mean velocity of the step that ends with this one, in the frames of its end.
+nb::object mean(const Stepper& stepper, nb::handle velocity) {
+  const auto v = reals(velocity, "velocity");
+  if (v.size() != static_cast<std::size_t>(stepper.step().velocities()))
+    throw nb::value_error("velocity must be of the step that was begun");
+  NewReals found = new_reals(v.size());
+  std::copy(v.begin(), v.end(), found.values.begin());
+  if (stepper.flow()) stepper.flow()->to_start(found.values);
+  stepper.find_mean(View<double>(found.values), found.values);
+  return found.array;
+}
+
 // The types of MuJoCo's rows, and how many rows of elements and of ours follow after them.
 nb::tuple rows(const Stepper& stepper) {
   const Assembly& a = stepper.rows();
@@ -344,7 +356,8 @@ void bind_mujoco(nb::module_& module) {
       .def("take", &take)
       .def("finish", &finish)
       .def("record", [](const Stepper& s) { return record_of(s.step()); })
-      .def("shift", [](const Stepper& s) { return copy_of(s.shift()); })
+      .def("flows", [](const Stepper& s) { return s.flow() != nullptr; })
+      .def("mean", &mean)
       .def("velocity", [](const Stepper& s) { return copy_of(s.velocity()); })
       .def("force", [](const Stepper& s) { return copy_of(s.force()); })
       .def("rows", &rows)

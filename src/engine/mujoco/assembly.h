@@ -24,9 +24,6 @@ class Assembly {
   void build(Model& model, const mjData& d, const Materials& materials, const Passive& passive, const Patches& patches,
              View<const double> velocity, View<const double> force, View<const double> shift, Workspace& work);
 
-  // The first row of a contact, or -1.
-  int head(const mjContact& contact) const { return contact.efc_address; }
-
   // To be changed: gaps of contacts that are followed, laws and offsets of those that bounce.
   View<double> value, offset, stiffness, damping, exponent, dissipation;
 

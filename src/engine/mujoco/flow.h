@@ -12,22 +12,34 @@
 
 namespace pliant {
 
+// The velocities of a free or ball joint that are told in the frame of its body, which turns by R within the step.
+struct Turn {
+  int dof;
+  double R[9];
+};
+
 class Flow {
  public:
-  // Of the last `follow`. push: what replaces the forces of inertia at the start of the step, (nv,); shift: the mean velocity
-  // of the step less that at its end, or empty. end: the velocity where the smooth forces alone lead, if there is a shift.
+  // Of the last `follow`, in the frames that bodies have at the start of the step. push: what replaces the forces of inertia at
+  // its start, (nv,). end: the velocity where the smooth forces alone lead; shift: the mean velocity of the step less that.
   View<double> push, shift, end;
+  Pool<Turn> turns;
 
   // force: (nv,) what acts beside gravity and inertia, constant over the step. False: nothing moves to speak of.
   bool follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work);
+
+  // From the frames of the start of the step to those of its end, and back.
+  void to_end(View<double> x) const;
+  void to_start(View<double> x) const;
 
   // The forces of inertia alone: MuJoCo's bias without gravity.
   static void find_inertial(const mjModel& m, const mjData& d, View<double> c);
 
  private:
   double kick(Model& model, mjData& d, Workspace& work) const;
-  void bend(Model& model, mjData& d, View<const double> force, Workspace& work);
+  double short_steps(const mjModel& m, const mjData& d) const;
   void keep_turning(Model& model, mjData& d, View<const double> force, Workspace& work);
+  void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);
   void run(Model& model, mjData& d, View<const double> force, int steps, Aside& aside, Workspace& work);
 };
 

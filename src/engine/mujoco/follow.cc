@@ -121,7 +121,7 @@ bool Stepper::stretch(int a, int b, View<const double> v) {
   });
   const Workspace::Mark mark = work_.mark();
   View<double> mean = work_.take<double>(m.nv);
-  for (int j = 0; j < m.nv; j++) mean[j] = v[j] + (shift_.empty() ? 0 : shift_[j]);
+  find_mean(v, mean);
   const double time = touch_time(a, b, margin, speed, mean);
   work_.release(mark);
   const double ratio = seeming > 0 ? time / seeming : 1;

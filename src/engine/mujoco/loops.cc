@@ -32,7 +32,7 @@ void Stepper::close_loops(const Options& options) {
   const Report found = report_;
   double last = 1.0 / 0.0;
   for (int round = 0; round < rounds; round++) {
-    for (int j = 0; j < m.nv; j++) mean[j] = v1_[j] + (shift_.empty() ? 0 : shift_[j]);
+    find_mean(v1_, mean);
     std::copy_n(d_->qpos, m.nq, there->qpos);
     guarded([&] {
       mujoco.mj_integratePos(&equalities, there->qpos, mean.data(), step.h);

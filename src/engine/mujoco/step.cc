@@ -241,6 +241,10 @@ void Stepper::take(View<const double> velocity, View<const double> force, const 
   report_ = report;
 }
 
+void Stepper::find_mean(View<const double> v, View<double> mean) const {
+  for (int j = 0; j < mean.size(); j++) mean[j] = v[j] + (shift_.empty() ? 0 : shift_[j]);
+}
+
 void Stepper::advance() {
   const mjModel& m = model_.given();
   const mjModel* own = model_.own();
@@ -248,7 +252,9 @@ void Stepper::advance() {
     const Workspace::Mark mark = work_.mark();
     View<double> q = work_.take<double>(m.nq), mean = work_.take<double>(m.nv);
     std::copy_n(d_->qpos, m.nq, q.data());
-    for (int j = 0; j < m.nv; j++) mean[j] = v1_[j] + shift_[j];
+    std::copy(v1_.begin(), v1_.end(), mean.begin());
+    flow_.to_start(mean);
+    find_mean(mean, mean);
     guarded([&] {
       mujoco.mj_Euler(own, d_);
       mujoco.mj_integratePos(own, q.data(), mean.data(), own->opt.timestep);

@@ -68,9 +68,11 @@ class Stepper {
   const Step& step() const { return assembly_.step; }
   const Assembly& rows() const { return assembly_; }
   const Patches& patches() const { return patches_; }
-  View<const double> velocity() const { return v1_; }
+  View<const double> velocity() const { return v1_; }  // at the end, in the frames of the start
+  const Flow* flow() const { return shift_.empty() ? nullptr : &flow_; }
   View<const double> force() const { return force_; }
-  View<const double> shift() const { return shift_; }  // of the mean velocity from v1, or empty
+  // What leads from the start of the step to its end; v: the velocity there, in the frames of the start.
+  void find_mean(View<const double> v, View<double> mean) const;
   const Report& report() const { return report_; }
   double began() const { return began_; }  // at this time of the data [s]
 
@@ -113,6 +115,7 @@ class Stepper {
   void close_loops(const Options& options);
   void bounce(const Options& options);
   void lap(Part part);
+  void turn_with_bodies();
   void drop_contacts(View<int> number);
   void write_rows();
 };

@@ -16,10 +16,24 @@ bool is_contact(int type) {
 
 }  // namespace
 
+// The velocity of the end as it is told there, in the frames of bodies that have turned.
+void Stepper::turn_with_bodies() {
+  const Workspace::Mark mark = work_.mark();
+  View<double> change = work_.take<double>(v1_.size()), push = work_.take<double>(v1_.size());
+  for (int j = 0; j < v1_.size(); j++) change[j] = -v1_[j];
+  flow_.to_end(v1_);
+  for (int j = 0; j < v1_.size(); j++) change[j] = (change[j] + v1_[j]) / assembly_.step.h;
+  const mjModel* own = model_.own();
+  guarded([&] { mujoco.mj_mulM(own, d_, push.data(), change.data()); });
+  for (int j = 0; j < v1_.size(); j++) flow_.push[j] += push[j];
+  work_.release(mark);
+}
+
 void Stepper::write(bool whole) {
   const mjModel& m = model_.given();
   const double h = m.opt.timestep;
   const int nv = static_cast<int>(m.nv), rows = assembly_.own + assembly_.elements;
+  if (!shift_.empty()) turn_with_bodies();
   const bool pushed = rows > 0 || passive_.implicit || assembly_.extra > 0 || flows_;
   if (whole) {
     for (int j = 0; j < nv && flows_; j++) {  // what the smooth forces come to, in place of those at the start

@@ -56,7 +56,7 @@ class MujocoSystem:
         self._step: _Rows | None = None  # of the problem that was asked for last
         self.materials, self.compliance = materials, compliance
         made_of(model, materials, compliance)  # refuses what cannot be stepped
-        self._last: tuple[Array, Array] | None = None  # where free bodies turned, and by how much more
+        self._last: Array | None = None  # where bodies turned
 
     @property
     def q(self) -> Array:
@@ -83,8 +83,8 @@ class MujocoSystem:
         stepper = stepper_of(self._room)
         stepper.solve(False, float(DEFAULT.tolerance), DEFAULT.max_iterations)  # to know which contacts the step needs
         stepper.end()
-        shift, flat = stepper.shift(), Flat(*stepper.record().arrays())
-        self._last = (np.array(q), shift) if len(shift) else None
+        flat = Flat(*stepper.record().arrays())
+        self._last = np.array(q) if stepper.flows() else None
         self._step = _Rows(flat, int(np.count_nonzero(stepper.rows()[0] == EQUALITY)))
         self._kinds = list(_groups(self._step))
         mass = sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(len(v), len(v)))
@@ -93,8 +93,8 @@ class MujocoSystem:
     def advance(self, q: Array, v: Array, step: float) -> Array:
         """q (+) h v; what turns goes where its average velocity leads."""
         q1, rate = np.array(q, dtype=float), np.array(v, dtype=float)
-        if self._last is not None and np.array_equal(self._last[0], q):
-            rate = rate + self._last[1]
+        if self._last is not None and np.array_equal(self._last, q):
+            rate = stepper_of(self._room).mean(rate)
         mujoco().mj_integratePos(self.model, q1, rate, step)
         return q1
 
