@@ -285,15 +285,13 @@ void clock(Stepper& stepper) {
   std::fill_n(stepper.seconds, parts, 0.0);
 }
 
-// The mean velocity of the step that ends with this one, in the frames of its end.
+// The mean velocity of the step that ends with this one.
 nb::object mean(const Stepper& stepper, nb::handle velocity) {
   const auto v = reals(velocity, "velocity");
   if (v.size() != static_cast<std::size_t>(stepper.step().velocities()))
     throw nb::value_error("velocity must be of the step that was begun");
   NewReals found = new_reals(v.size());
-  std::copy(v.begin(), v.end(), found.values.begin());
-  if (stepper.flow()) stepper.flow()->to_start(found.values);
-  stepper.find_mean(View<double>(found.values), found.values);
+  stepper.find_mean(v, found.values);
   return found.array;
 }
 
@@ -356,7 +354,7 @@ void bind_mujoco(nb::module_& module) {
       .def("take", &take)
       .def("finish", &finish)
       .def("record", [](const Stepper& s) { return record_of(s.step()); })
-      .def("flows", [](const Stepper& s) { return s.flow() != nullptr; })
+      .def("flows", &Stepper::flows)
       .def("mean", &mean)
       .def("velocity", [](const Stepper& s) { return copy_of(s.velocity()); })
       .def("force", [](const Stepper& s) { return copy_of(s.force()); })

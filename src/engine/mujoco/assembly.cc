@@ -94,8 +94,8 @@ View<double> effective_mobility(Model& model, const mjData& d, Workspace& work) 
 }  // namespace
 
 void Assembly::build(Model& model, const mjData& d, const Materials& materials, const Passive& passive,
-                     const Patches& patches, View<const double> velocity, View<const double> force,
-                     View<const double> shift, Workspace& work) {
+                     const Patches& patches, View<const double> velocity, View<const double> force, const Flow* flow,
+                     Workspace& work) {
   const mjModel& m = model.given();
   own = d.nefc;
   elements = patches.rows();
@@ -109,7 +109,7 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
   block_start_ = work.take<std::int64_t>(n + 1);
   known = work.take<KnownRow>(own);
   const bool sparse = mujoco.mj_isSparse(&m);
-  add_mass(m, d, passive, work);
+  add_mass(m, flow ? flow->M : d.M, passive, work);
   add_jacobian(m, d, sparse, passive, patches, work);
   if (own > 0 && m.flg_surfacevel) {  // the rates of rows that move by themselves
     const mjModel* changed = model.own();
@@ -150,10 +150,8 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
   }
   for (int i = 0; i < n; i++) {
     if (jacobian_start_[i] == jacobian_start_[i + 1]) friction_[i] = 0;  // nothing that it could hold
-    if (shift.empty()) continue;
-    for (auto e = jacobian_start_[i]; e < jacobian_start_[i + 1]; e++)
-      offset[i] += jacobian_value_[e] * shift[jacobian_column_[e]];
   }
+  if (flow) turn(*flow, work);
   step.h = m.opt.timestep;
   step.mass_start = mass_start_;
   step.mass_column = mass_column_;
@@ -177,7 +175,7 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
 }
 
 // The whole of M, which MuJoCo keeps by its lower half.
-void Assembly::add_mass(const mjModel& m, const mjData& d, const Passive& passive, Workspace& work) {
+void Assembly::add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, Workspace& work) {
   const double h = m.opt.timestep;
   mass_start_ = work.take<std::int64_t>(m.nv + 1);
   mass_column_ = work.take<std::int64_t>(m.nD);
@@ -188,7 +186,7 @@ void Assembly::add_mass(const mjModel& m, const mjData& d, const Passive& passiv
     for (int e = m.D_rowadr[j]; e < m.D_rowadr[j] + m.D_rownnz[j]; e++) {
       if (m.mapM2D[e] < 0) continue;
       const int column = m.D_colind[e];
-      double value_here = d.M[m.mapM2D[e]];
+      double value_here = M[m.mapM2D[e]];
       if (column == j && passive.implicit) value_here += h * (passive.damping[j] + h * passive.stiffness[j]);
       mass_column_[end] = column;
       mass_value_[end++] = value_here;
@@ -311,6 +309,38 @@ int Assembly::add_own(const mjModel& m, const mjData& d, const Materials& materi
     block_start_[++blocks] = i;
   }
   return blocks;
+}
+
+// Rows see the mean velocity, and what changes that of the end, which is told in the frames that bodies have there:
+//   p = G v- + G R (v1 - v~),   R the turn of the step
+void Assembly::turn(const Flow& flow, Workspace& work) {
+  const int n = own + elements + extra, nv = flow.end.size();
+  View<double> row = work.take<double>(nv);
+  const View<const std::int64_t> start = jacobian_start_, column = jacobian_column_;
+  const View<const double> values = jacobian_value_;
+  const int room = values.size() + 3 * n * flow.turns.size();
+  jacobian_start_ = work.take<std::int64_t>(n + 1);
+  jacobian_column_ = work.take<std::int64_t>(room);
+  jacobian_value_ = work.take<double>(room);
+  std::int64_t end = 0;
+  jacobian_start_[0] = 0;
+  for (int i = 0; i < n; i++) {
+    std::fill(row.begin(), row.end(), 0.0);
+    for (auto e = start[i]; e < start[i + 1]; e++) {
+      row[column[e]] = values[e];
+      offset[i] += values[e] * flow.mean[column[e]];
+    }
+    flow.to_end(row);
+    for (int j = 0; j < nv; j++) {
+      if (row[j] == 0) continue;
+      offset[i] -= row[j] * flow.end[j];
+      jacobian_column_[end] = j;
+      jacobian_value_[end++] = row[j];
+    }
+    jacobian_start_[i + 1] = end;
+  }
+  jacobian_column_ = jacobian_column_.part(0, static_cast<int>(end));
+  jacobian_value_ = jacobian_value_.part(0, static_cast<int>(end));
 }
 
 }  // namespace pliant

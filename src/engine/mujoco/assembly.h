@@ -1,6 +1,7 @@
 // The step of a model as the engine's record: MuJoCo's rows with our laws, the elements of foundations, and rows of springs,
 // servos and drag, in this order.
 #pragma once
+#include "mujoco/flow.h"
 #include "mujoco/foundation.h"
 #include "mujoco/materials.h"
 #include "mujoco/passive.h"
@@ -20,9 +21,9 @@ class Assembly {
   int own = 0, elements = 0, extra = 0;  // rows of each source
   View<KnownRow> known;                  // of MuJoCo's
 
-  // velocity, force: of the step; shift: the mean velocity of the step less that at its end, or empty.
+  // velocity, force: of the step. flow: of its smooth forces, if it goes elsewhere than an Euler step.
   void build(Model& model, const mjData& d, const Materials& materials, const Passive& passive, const Patches& patches,
-             View<const double> velocity, View<const double> force, View<const double> shift, Workspace& work);
+             View<const double> velocity, View<const double> force, const Flow* flow, Workspace& work);
 
   // To be changed: gaps of contacts that are followed, laws and offsets of those that bounce.
   View<double> value, offset, stiffness, damping, exponent, dissipation;
@@ -31,7 +32,8 @@ class Assembly {
   View<std::int64_t> mass_start_, mass_column_, jacobian_start_, jacobian_column_, block_start_, kind_;
   View<double> mass_value_, jacobian_value_, lower_, upper_, friction_;
 
-  void add_mass(const mjModel& m, const mjData& d, const Passive& passive, Workspace& work);
+  void add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, Workspace& work);
+  void turn(const Flow& flow, Workspace& work);
   void add_jacobian(const mjModel& m, const mjData& d, bool sparse, const Passive& passive, const Patches& patches,
                     Workspace& work);
   int add_own(const mjModel& m, const mjData& d, const Materials& materials, View<const double> effective);

@@ -56,15 +56,14 @@ void Stepper::bounce(const Options& options) {
   const Workspace::Mark mark = work_.mark();
   // After what turns has turned, which takes no energy: before the other forces act.
   View<double> before = work_.take<double>(nv), other = work_.take<double>(nv), gained = work_.take<double>(nv);
-  const bool turned = !flow_.end.empty() && flows_;
   std::copy(step.force.begin(), step.force.end(), other.begin());
-  if (turned) {
+  if (flows_) {
     Flow::find_inertial(m, *d_, other);
     for (int j = 0; j < nv; j++) other[j] += flowing_[j] - d_->qfrc_bias[j];
   }
   const mjModel* own = model_.own();
   guarded([&] { mujoco.mj_solveM(own, d_, gained.data(), other.data(), 1); });
-  for (int j = 0; j < nv; j++) before[j] = turned ? flow_.end[j] - h * gained[j] : d_->qvel[j];
+  for (int j = 0; j < nv; j++) before[j] = flows_ ? flow_.end[j] - h * gained[j] : d_->qvel[j];
   View<double> v1 = work_.take<double>(nv), force = work_.take<double>(n), near = work_.take<double>(nv);
   std::copy(v1_.begin(), v1_.end(), v1.begin());
   std::copy(v1_.begin(), v1_.end(), near.begin());

@@ -4,7 +4,7 @@
 #include <cmath>
 
 namespace pliant {
-double flow_tuning[4] = {1e-10, 0, 0, 120};
+double flow_tuning[4] = {1e-10, 1e-4, 0, 120};
 namespace {
 
 constexpr int rounds = 8;                                  // for the velocity of the middle
@@ -31,34 +31,56 @@ void Flow::find_inertial(const mjModel& m, const mjData& d, View<double> c) {
   }
 }
 
-// The largest share of its energy of motion that a tree would gain, twice over, by its forces of inertia as they are at the
-// start.
-double Flow::kick(Model& model, mjData& d, Workspace& work) const {
+// Whether a tree gains or loses energy by other forces than gravity and inertia, so that nobody counts on it: by dampers, dry
+// friction, actuators, fluids, contacts.
+void Flow::find_lossy(const mjModel& m, const mjData& d, View<char> lossy) {
+  const bool drag = m.opt.density > 0 || m.opt.viscosity > 0;
+  for (int t = 0; t < m.ntree; t++) lossy[t] = drag;
+  for (int j = 0; j < m.nv; j++) {
+    if (m.dof_damping[j] != 0 || m.dof_frictionloss[j] != 0) lossy[m.dof_treeid[j]] = 1;
+  }
+  for (int out = 0; out < m.nout; out++) {
+    for (int e = d.moment_rowadr[out]; e < d.moment_rowadr[out] + d.moment_rownnz[out]; e++)
+      lossy[m.dof_treeid[d.moment_colind[e]]] = 1;
+  }
+  for (int c = 0; c < d.ncon; c++) {
+    if (d.contact[c].dist > 0) continue;
+    for (const int g : d.contact[c].geom) {
+      const int tree = g < 0 ? -1 : m.body_treeid[m.geom_bodyid[g]];
+      if (tree >= 0) lossy[tree] = 1;
+    }
+  }
+}
+
+// Whether a tree would gain more than a share of its energy of motion by its forces of inertia as they are at the start.
+bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv);
   const double h = m.opt.timestep;
   double fastest = 0;
   for (int j = 0; j < nv; j++) fastest += std::fabs(d.qvel[j]);
-  if (h * fastest < least) return 0;
+  if (h * fastest < least) return false;
   const Workspace::Mark mark = work.mark();
   View<double> c = work.take<double>(nv), x = work.take<double>(nv), p = work.take<double>(nv);
+  View<char> lossy = work.take<char>(m.ntree);
+  find_lossy(m, d, lossy);
   find_inertial(m, d, c);
   const mjModel* own = model.own();
   guarded([&] {
     mujoco.mj_solveM(own, &d, x.data(), c.data(), 1);
     mujoco.mj_mulM(own, &d, p.data(), d.qvel);
   });
-  double most = 0;
+  bool needed = false;
   for (int first = 0, last = 0; first < nv; first = last) {
     double gained = 0, motion = 0;
     for (last = first; last < nv && m.dof_treeid[last] == m.dof_treeid[first]; last++) {
       gained += c[last] * x[last];
       motion += p[last] * d.qvel[last];
     }
-    if (motion > 0) most = std::max(most, h * h * gained / motion);
+    needed = needed || h * h * gained > flow_tuning[lossy[m.dof_treeid[first]] ? 1 : 0] * motion;
   }
   work.release(mark);
-  return most;
+  return needed;
 }
 
 // How many there must be. Each keeps an energy that is near the true one but depends on its length: who changes that all the
@@ -76,30 +98,16 @@ double Flow::short_steps(const mjModel& m, const mjData& d) const {
 
 bool Flow::follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work) {
   const mjModel& m = model.given();
-  shift = end = {};
   turns.clear();
-  const double found = kick(model, d, work);
-  if (!(found > flow_tuning[0])) return false;
-  push = work.take<double>(m.nv);
-  shift = work.take<double>(m.nv);
+  if (!is_needed(model, d, work)) return false;
+  mean = work.take<double>(m.nv);
   end = work.take<double>(m.nv);
   const double steps = short_steps(m, d);
   if (steps <= flow_tuning[3]) run(model, d, force, static_cast<int>(steps), aside, work);
   else keep_turning(model, d, force, work);
-  const Workspace::Mark mark = work.mark();
-  View<double> rate = work.take<double>(m.nv);
   double sum = 0;
-  for (int j = 0; j < m.nv; j++) {
-    rate[j] = (end[j] - d.qvel[j]) / m.opt.timestep;
-    sum += 0 * (rate[j] * rate[j]);
-  }
-  const mjModel* own = model.own();
-  guarded([&] { mujoco.mj_mulM(own, &d, push.data(), rate.data()); });
-  for (int j = 0; j < m.nv; j++) push[j] -= force[j] - d.qfrc_bias[j];
-  work.release(mark);
-  if (sum == 0) return true;
-  shift = end = {};
-  return false;
+  for (int j = 0; j < m.nv; j++) sum += 0 * (end[j] * end[j]);
+  return sum == 0;
 }
 
 // Of what turns too fast for a step to follow: it keeps its velocity, and its energy.
@@ -111,15 +119,14 @@ void Flow::keep_turning(Model& model, mjData& d, View<const double> force, Works
   for (int j = 0; j < m.nv; j++) pull[j] += force[j] - d.qfrc_bias[j];
   const mjModel* own = model.own();
   guarded([&] { mujoco.mj_solveM(own, &d, end.data(), pull.data(), 1); });
-  for (int j = 0; j < m.nv; j++) {
-    end[j] = d.qvel[j] + m.opt.timestep * end[j];
-    shift[j] = 0;
-  }
+  for (int j = 0; j < m.nv; j++) mean[j] = end[j] = d.qvel[j] + m.opt.timestep * end[j];
+  M = d.M;
   work.release(mark);
 }
 
-// Half a step of the positions, a step of the velocities there, half a step of the positions: by v' = (v0 + v1) / 2, it is
-// the same backwards, and keeps its energy for hours.
+// The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
+// positions, one of the velocities there, half a step of the positions. By the velocity of the middle, (v0 + v1) / 2, it is the
+// same backwards, and keeps its energy for hours.
 void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Aside& aside, Workspace& work) {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
@@ -128,9 +135,14 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Asi
   for (int j = 0; j < m.njnt; j++) exact = exact || m.jnt_type[j] == mjJNT_FREE || m.jnt_type[j] == mjJNT_BALL;
   const Workspace::Mark mark = work.mark();
   View<double> pull = work.take<double>(nv), rate = work.take<double>(nv);
-  std::copy_n(d.qvel, nv, end.data());
   const mjModel* own = model.own();
+  mjModel weightless = *own;
+  std::fill_n(weightless.opt.gravity, 3, 0.0);
   mjData* there = aside.of(model, d);
+  guarded([&] { mujoco.mj_rne(&weightless, &d, 0, pull.data()); });
+  for (int j = 0; j < nv; j++) pull[j] += force[j] - d.qfrc_bias[j];
+  guarded([&] { mujoco.mj_solveM(own, &d, rate.data(), pull.data(), 1); });
+  for (int j = 0; j < nv; j++) end[j] = d.qvel[j] + h * rate[j];
   std::copy_n(d.qpos, nq, there->qpos);
   double before = 0;  // of positions
   for (int k = 0; k < (exact ? 3 : 1) * steps; k++) {
@@ -147,29 +159,30 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Asi
     for (int round = 0; round < rounds && change > same * size; round++) {
       guarded([&] {
         mujoco.mj_comVel(own, there);
-        mujoco.mj_rne(own, there, 0, pull.data());
+        mujoco.mj_rne(&weightless, there, 0, pull.data());
+        mujoco.mj_solveM(own, there, rate.data(), pull.data(), 1);
       });
-      for (int j = 0; j < nv; j++) pull[j] = force[j] - pull[j];
-      guarded([&] { mujoco.mj_solveM(own, there, rate.data(), pull.data(), 1); });
       change = 0;
       size = tiny;
       for (int j = 0; j < nv; j++) {
-        const double middle = end[j] + 0.5 * dt * rate[j];
+        const double middle = end[j] - 0.5 * dt * rate[j];
         change = std::max(change, std::fabs(middle - there->qvel[j]));
         size = std::max(size, std::fabs(middle));
         there->qvel[j] = middle;
       }
     }
-    for (int j = 0; j < nv; j++) end[j] += dt * rate[j];
+    for (int j = 0; j < nv; j++) end[j] -= dt * rate[j];
     before = dt;
   }
   guarded([&] {
     mujoco.mj_integratePos(own, there->qpos, end.data(), 0.5 * before);
-    mujoco.mj_differentiatePos(own, shift.data(), h, d.qpos, there->qpos);
+    mujoco.mj_differentiatePos(own, mean.data(), h, d.qpos, there->qpos);
+    mujoco.mj_kinematics(own, there);
+    mujoco.mj_comPos(own, there);
+    mujoco.mj_makeM(own, there);
   });
+  M = there->M;
   find_turns(m, d, there->qpos);
-  to_start(end);
-  for (int j = 0; j < nv; j++) shift[j] -= end[j];
   work.release(mark);
 }
 

@@ -20,9 +20,10 @@ struct Turn {
 
 class Flow {
  public:
-  // Of the last `follow`, in the frames that bodies have at the start of the step. push: what replaces the forces of inertia at
-  // its start, (nv,). end: the velocity where the smooth forces alone lead; shift: the mean velocity of the step less that.
-  View<double> push, shift, end;
+  // Of the last `follow`: the velocity and the inertia where the smooth forces alone lead, and the mean velocity on the way, in
+  // the frames of its start.
+  View<double> end, mean;
+  const mjtNum* M = nullptr;
   Pool<Turn> turns;
 
   // force: (nv,) what acts beside gravity and inertia, constant over the step. False: nothing moves to speak of.
@@ -36,7 +37,8 @@ class Flow {
   static void find_inertial(const mjModel& m, const mjData& d, View<double> c);
 
  private:
-  double kick(Model& model, mjData& d, Workspace& work) const;
+  static void find_lossy(const mjModel& m, const mjData& d, View<char> lossy);
+  bool is_needed(Model& model, mjData& d, Workspace& work) const;
   double short_steps(const mjModel& m, const mjData& d) const;
   void keep_turning(Model& model, mjData& d, View<const double> force, Workspace& work);
   void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);

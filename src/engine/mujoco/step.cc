@@ -106,7 +106,6 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   }
   passive_.find(model_, *d_, smooth_force_, work_);
   lap(kinematics);
-  shift_ = {};
   // What springs and dampers of joints hold is implicit; the rest of the smooth forces flows.
   flowing_ = work_.take<double>(nv);
   View<double> held = work_.filled(nv, 0.0);
@@ -121,9 +120,16 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   }
   for (int j = 0; j < nv; j++) flowing_[j] = smooth_force_[j] - held[j] + d_->qfrc_bias[j];
   flows_ = flow_.follow(model_, *d_, flowing_, aside_, work_);
-  if (flows_) {
-    shift_ = flow_.shift;
-    for (int j = 0; j < nv; j++) smooth_force_[j] += flow_.push[j];
+  if (flows_) {  // M (v~ - v0) / h
+    std::fill(smooth_force_.begin(), smooth_force_.end(), 0.0);
+    for (int i = 0; i < nv; i++) {
+      for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++) {
+        if (m.mapM2D[e] < 0) continue;
+        const int j = m.D_colind[e];
+        smooth_force_[i] += flow_.M[m.mapM2D[e]] * (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
+      }
+      smooth_force_[i] += held[i];
+    }
   }
   smooth_ = work_.mark();
   lap(kinematics);
@@ -181,7 +187,8 @@ void Stepper::assemble() {
   work_.release(smooth_);
   patches_.find(model_.given(), *d_, *materials_, reach_.way, work_);
   assembly_.build(model_, *d_, *materials_, passive_, patches_,
-                  View<const double>(d_->qvel, static_cast<int>(model_.given().nv)), smooth_force_, shift_, work_);
+                  View<const double>(d_->qvel, static_cast<int>(model_.given().nv)), smooth_force_,
+                  flows_ ? &flow_ : nullptr, work_);
   force_ = work_.filled(assembly_.step.rows(), 0.0);
 }
 
@@ -242,19 +249,20 @@ void Stepper::take(View<const double> velocity, View<const double> force, const 
 }
 
 void Stepper::find_mean(View<const double> v, View<double> mean) const {
-  for (int j = 0; j < mean.size(); j++) mean[j] = v[j] + (shift_.empty() ? 0 : shift_[j]);
+  for (int j = 0; j < mean.size(); j++) mean[j] = v[j] - (flows_ ? flow_.end[j] : 0);
+  if (!flows_) return;
+  flow_.to_start(mean);
+  for (int j = 0; j < mean.size(); j++) mean[j] += flow_.mean[j];
 }
 
 void Stepper::advance() {
   const mjModel& m = model_.given();
   const mjModel* own = model_.own();
-  if (!shift_.empty()) {
+  if (flows_) {
     const Workspace::Mark mark = work_.mark();
     View<double> q = work_.take<double>(m.nq), mean = work_.take<double>(m.nv);
     std::copy_n(d_->qpos, m.nq, q.data());
-    std::copy(v1_.begin(), v1_.end(), mean.begin());
-    flow_.to_start(mean);
-    find_mean(mean, mean);
+    find_mean(v1_, mean);
     guarded([&] {
       mujoco.mj_Euler(own, d_);
       mujoco.mj_integratePos(own, q.data(), mean.data(), own->opt.timestep);

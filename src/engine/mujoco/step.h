@@ -68,10 +68,10 @@ class Stepper {
   const Step& step() const { return assembly_.step; }
   const Assembly& rows() const { return assembly_; }
   const Patches& patches() const { return patches_; }
-  View<const double> velocity() const { return v1_; }  // at the end, in the frames of the start
-  const Flow* flow() const { return shift_.empty() ? nullptr : &flow_; }
+  View<const double> velocity() const { return v1_; }
+  bool flows() const { return flows_; }
   View<const double> force() const { return force_; }
-  // What leads from the start of the step to its end; v: the velocity there, in the frames of the start.
+  // What leads from the start of the step to its end, with the velocity v there.
   void find_mean(View<const double> v, View<double> mean) const;
   const Report& report() const { return report_; }
   double began() const { return began_; }  // at this time of the data [s]
@@ -97,7 +97,7 @@ class Stepper {
   std::size_t stack_ = 0, base_ = 0;
   bool flows_ = false;
   Workspace::Mark smooth_{};  // behind what does not depend on the rows
-  View<double> smooth_force_, flowing_, shift_, v1_, force_, guess_;
+  View<double> smooth_force_, flowing_, v1_, force_, guess_;
   View<char> open_;
   Report report_;
   double last_ = 0, began_ = 0;
@@ -115,7 +115,7 @@ class Stepper {
   void close_loops(const Options& options);
   void bounce(const Options& options);
   void lap(Part part);
-  void turn_with_bodies();
+  void write_flow();
   void drop_contacts(View<int> number);
   void write_rows();
 };

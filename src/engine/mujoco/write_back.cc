@@ -16,16 +16,19 @@ bool is_contact(int type) {
 
 }  // namespace
 
-// The velocity of the end as it is told there, in the frames of bodies that have turned.
-void Stepper::turn_with_bodies() {
+// What the smooth forces come to in the step, in place of those at its start: M qacc less the others.
+void Stepper::write_flow() {
+  const int nv = v1_.size();
   const Workspace::Mark mark = work_.mark();
-  View<double> change = work_.take<double>(v1_.size()), push = work_.take<double>(v1_.size());
-  for (int j = 0; j < v1_.size(); j++) change[j] = -v1_[j];
-  flow_.to_end(v1_);
-  for (int j = 0; j < v1_.size(); j++) change[j] = (change[j] + v1_[j]) / assembly_.step.h;
+  View<double> change = work_.take<double>(nv), total = work_.take<double>(nv);
+  for (int j = 0; j < nv; j++) change[j] = (v1_[j] - d_->qvel[j]) / assembly_.step.h;
   const mjModel* own = model_.own();
-  guarded([&] { mujoco.mj_mulM(own, d_, push.data(), change.data()); });
-  for (int j = 0; j < v1_.size(); j++) flow_.push[j] += push[j];
+  guarded([&] { mujoco.mj_mulM(own, d_, total.data(), change.data()); });
+  for (int j = 0; j < nv; j++) {
+    const double push = total[j] - d_->qfrc_smooth[j] - d_->qfrc_constraint[j];
+    d_->qfrc_bias[j] -= push;
+    d_->qfrc_smooth[j] += push;
+  }
   work_.release(mark);
 }
 
@@ -33,15 +36,11 @@ void Stepper::write(bool whole) {
   const mjModel& m = model_.given();
   const double h = m.opt.timestep;
   const int nv = static_cast<int>(m.nv), rows = assembly_.own + assembly_.elements;
-  if (!shift_.empty()) turn_with_bodies();
   const bool pushed = rows > 0 || passive_.implicit || assembly_.extra > 0 || flows_;
   if (whole) {
-    for (int j = 0; j < nv && flows_; j++) {  // what the smooth forces come to, in place of those at the start
-      d_->qfrc_bias[j] -= flow_.push[j];
-      d_->qfrc_smooth[j] += flow_.push[j];
-    }
     const bool changed = passive_.write(m, *d_, v1_, force_.part(rows, assembly_.extra), work_);
     write_rows();
+    if (flows_) write_flow();
     if (changed || flows_) {
       const mjModel* user = model_.users();
       guarded([&] { mujoco.mj_solveM(user, d_, d_->qacc_smooth, d_->qfrc_smooth, 1); });
