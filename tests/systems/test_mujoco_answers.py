@@ -171,14 +171,13 @@ def test_a_column_that_lands_takes_few_factorizations():
     assert pliant.stats(data).factorizations - before < 15 * 8
 
 
-def test_what_the_engine_remembers_changes_nothing():
-    """While a column lands and comes to rest, beside steps in threads of their own, which begin anew."""
+def test_nothing_of_the_steps_before_is_remembered():
+    """While a column lands and comes to rest, beside steps of new data in threads of their own."""
     model, materials = column(60), {"*": HARD}
     data = mujoco.MjData(model)
     for k in range(90):
         other = mujoco.MjData(model)
         mujoco.mj_copyState(model, data, other, mujoco.mjtState.mjSTATE_INTEGRATION)
-        pliant.forget(data)
         pliant.mj_step(model, data, materials=materials)
         if k % 5 == 0:
             thread = Thread(target=pliant.mj_step, args=(model, other), kwargs={"materials": materials})
