@@ -29,7 +29,7 @@ class Formulation:
         if not (isinstance(self.tolerance, int | float) and 0.0 < self.tolerance < math.inf):
             raise InputError(f"{name}: tolerance must be a positive number such as 1e-8, got {self.tolerance!r}")
         whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
-        if not (whole and self.max_iterations >= 1):
+        if not (whole and 1 <= self.max_iterations < 2**31):
             raise InputError(f"{name}: max_iterations must be a whole number >= 1, got {self.max_iterations!r}")
 
     def explain(self, status: Status) -> str:
