@@ -354,7 +354,7 @@ def test_a_run_that_another_has_finished_meanwhile_is_left_alone(scene, capsys, 
     """Both look whether the file is there, both find none; one is through before the other writes."""
     first: list[bool] = []
 
-    class Slow(mujoco_run.Recorder):
+    class Slow(recording.Recorder):
         def __init__(self, *arguments: Any) -> None:
             if not first:
                 first.append(True)
