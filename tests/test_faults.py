@@ -21,8 +21,7 @@ import pytest
 import pliant
 from pliant import record, recording
 from pliant.cli import main
-from pliant.systems import mujoco_load
-from pliant.systems.mujoco_system import MujocoSystem
+from pliant.systems import mujoco_load, mujoco_run
 from tests.support.mechanisms import Ball
 from tests.support.mixed_step import mixed
 
@@ -57,7 +56,7 @@ def started(scene: Path, out: Path, *more: str) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path, size: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 300.0  # the first one may have to compile
+    deadline = time.monotonic() + 300.0
     while (not path.exists() or path.stat().st_size < size) and time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
         time.sleep(0.005)
@@ -352,17 +351,17 @@ def test_two_commands_in_one_place_do_not_mix(scene, tmp_path):
 
 
 def test_a_run_that_another_has_finished_meanwhile_is_left_alone(scene, capsys, monkeypatch):
-    """Both look whether the file is there, both find none; one is through while the other still compiles."""
-    compiled = MujocoSystem.compile
+    """Both look whether the file is there, both find none; one is through before the other writes."""
     first: list[bool] = []
 
-    def slow(system: MujocoSystem) -> None:
-        compiled(system)
-        if not first:
-            first.append(True)
-            assert main(["run", "scene.xml", "--duration", "0.2", "--out", "a.run"]) == 0
+    class Slow(recording.Recorder):
+        def __init__(self, *arguments: Any) -> None:
+            if not first:
+                first.append(True)
+                assert main(["run", "scene.xml", "--duration", "0.2", "--out", "a.run"]) == 0
+            super().__init__(*arguments)
 
-    monkeypatch.setattr(MujocoSystem, "compile", slow)
+    monkeypatch.setattr(mujoco_run, "Recorder", Slow)
     assert main(["run", "scene.xml", "--duration", "0.2", "--out", "a.run"]) == 1
     assert "a.run holds another run by now: choose another name" in capsys.readouterr().err
     run = pliant.Trajectory.load("a.run")

@@ -10,8 +10,8 @@ import pytest
 
 import pliant
 from pliant.cli import main
-from pliant.systems import mujoco_run
-from pliant.systems.mujoco_calls import take_step
+from pliant.systems import mujoco_run, mujoco_stepper
+from pliant.systems.mujoco_calls import take_steps
 
 SCENE = """
 <mujoco>
@@ -94,15 +94,15 @@ def test_bad_input(case, scene, capsys):
 
 def broken(monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException) -> None:
     """Steps that go wrong after a while."""
-    whole, taken = take_step, []
+    taken = []
 
-    def step(*arguments: Any) -> None:
+    def steps(*arguments: Any) -> None:
         taken.append(0)
         if len(taken) > at:
             raise error
-        whole(*arguments)
+        take_steps(*arguments)
 
-    monkeypatch.setattr(mujoco_run, "take_step", step)
+    monkeypatch.setattr(mujoco_run, "take_steps", steps)
 
 
 def test_ctrl_c_keeps_what_was_simulated(scene, capsys, monkeypatch):
@@ -117,7 +117,7 @@ def test_ctrl_c_before_the_first_step_leaves_nothing(scene, capsys, monkeypatch)
     def interrupted(_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pliant.systems.mujoco_system.MujocoSystem.compile", interrupted)
+    monkeypatch.setattr("pliant.systems.mujoco_system.MujocoSystem.draw", interrupted)
     assert main(["run", "scene.xml"]) == 130
     assert "stopped before the first step" in capsys.readouterr().err and not list(Path().glob("*.run"))
 
@@ -135,22 +135,19 @@ def test_a_step_that_fails_is_saved(scene, capsys, monkeypatch):
 
 
 def test_a_step_at_its_iteration_limit_is_saved_and_the_run_goes_on(scene, capsys, monkeypatch):
-    from pliant.systems.mujoco_stats import stats
+    """The tenth is one."""
+    taken = []
 
-    whole, data = take_step, []
+    def outcome(stepper: Any) -> mujoco_stepper.Outcome:
+        taken.append(mujoco_stepper.outcome(stepper))
+        return taken[-1]._replace(status=pliant.Status.ITERATION_LIMIT) if len(taken) == 10 else taken[-1]
 
-    def step(stepper: Any, model: Any, now: Any, solver: Any) -> None:
-        whole(stepper, model, now, solver)
-        data.append(now)
-        if len(data) == 10:
-            stats(now).totals[list(pliant.Status).index(pliant.Status.ITERATION_LIMIT)] += 1
-            stats(now).totals[0] -= 1
-
-    monkeypatch.setattr(mujoco_run, "take_step", step)
+    monkeypatch.setattr(mujoco_run, "outcome", outcome)
     assert main(["run", "scene.xml", "--duration", "0.5", "--out", "b.run"]) == 0
     said = capsys.readouterr().out
     assert "49 steps solved, 0 by the fallback, 1 at the iteration limit" in said and "b.run.failed-step" in said
     assert pliant.Trajectory.load("b.run").stats["unsolved"].sum() == 1
+    assert pliant.StepProblem.load("b.run.failed-step").velocity[2] == pytest.approx(-9.81 * 0.09)
 
 
 @pytest.mark.parametrize("solver", ["coulomb", "convex", "printed"])

@@ -84,7 +84,7 @@ class Stepper:
         materials: Materials,
         next: int,
         steps: int,
-        control: Array | None,
+        control: Array,
         spec: int,
         keep: list[tuple[int, int, int, int]],
         warned: int,

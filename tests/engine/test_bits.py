@@ -110,7 +110,7 @@ def test_threads_at_once_find_the_same(expected):
 
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_a_fresh_process_finds_the_same_however_many_threads_libraries_have(expected, count):
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     code = "from tests.engine.test_bits import digests; print(*digests())"
     found = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | dict.fromkeys(names, count), capture_output=True, text=True,

@@ -10,7 +10,6 @@ import pytest
 from mujoco import batch as theirs
 
 import pliant
-from pliant.systems import mujoco_step
 from tests.support.models import body, build
 from tests.systems.test_mujoco_direct import walker
 from tests.systems.test_mujoco_rollout import MODELS, pile
@@ -168,19 +167,6 @@ def test_records_of_some_by_their_place():
     for row, i in zip(found, (1, 4), strict=True):
         pliant.mj_step(model, datas[i], 4)
         np.testing.assert_array_equal(row[-1], datas[i].qvel)
-
-
-@pytest.mark.parametrize("missing", ["layout", "library"])
-def test_without_the_layout_or_the_library_it_is_the_same(missing, monkeypatch):
-    found = []
-    for without in (False, True):
-        if without:
-            monkeypatch.setattr(mujoco_step, missing, lambda: None)
-        batch = started(walker(), 2)
-        records = batch.rollout(8, record=("qpos", "ncon", "qfrc_constraint"))
-        found.append((batch.state.copy(), *records.values()))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_a_simulation_that_fails_keeps_its_state():

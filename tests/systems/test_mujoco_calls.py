@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,9 @@ import pytest
 
 import pliant
 from pliant.systems import mujoco_door
-from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, start, state
-from tests.systems.test_mujoco_direct import through_arrays
+from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, slider, start, state
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -104,22 +108,20 @@ def test_an_iteration_limit_is_counted_and_said_once(caplog):
     assert len([r for r in caplog.records if "iteration limit" in r.getMessage()]) == 1
 
 
-def test_hard_steps_are_counted_and_said_once_whether_compiled_or_not(caplog, monkeypatch):
+def test_hard_steps_are_counted_and_said_once_in_one_call_or_many(caplog):
     """Also those that the convex program answers in the place of Coulomb's law."""
     found = []
-    for compiled in (True, False):
-        with monkeypatch.context() as patch:
-            if not compiled:
-                through_arrays(patch)
-            for limit in (2, 4, 5, 6, 8, 10, 12):
-                model, data = shaken("dropped")
-                caplog.clear()
-                with caplog.at_level(logging.WARNING, logger="pliant"):
-                    pliant.mj_step(model, data, 60, solver=pliant.Coulomb(max_iterations=limit))
-                statuses = pliant.stats(data).statuses
-                for status in (pliant.Status.SOLVED_BY_FALLBACK, pliant.Status.ITERATION_LIMIT):
-                    assert sum(str(status) in r.getMessage() for r in caplog.records) == (statuses[status] > 0)
-                found.append((statuses, [r.getMessage() for r in caplog.records], state(model, data).tobytes()))
+    for calls in (1, 60):
+        for limit in (2, 4, 5, 6, 8, 10, 12):
+            model, data = shaken("dropped")
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, logger="pliant"):
+                for _ in range(calls):
+                    pliant.mj_step(model, data, 60 // calls, solver=pliant.Coulomb(max_iterations=limit))
+            statuses = pliant.stats(data).statuses
+            for status in (pliant.Status.SOLVED_BY_FALLBACK, pliant.Status.ITERATION_LIMIT):
+                assert sum(str(status) in r.getMessage() for r in caplog.records) == (statuses[status] > 0)
+            found.append((statuses, [r.getMessage() for r in caplog.records], state(model, data).tobytes()))
     assert found[: len(found) // 2] == found[len(found) // 2 :]
     assert any(statuses[pliant.Status.SOLVED_BY_FALLBACK] for statuses, _, _ in found)
 
@@ -148,7 +150,7 @@ def test_forces_that_die_away_stay_solved():
     assert pliant.stats(data).statuses[pliant.Status.SOLVED] == 600
 
 
-@pytest.mark.parametrize("count", [1.0, "3", None, True, -1])
+@pytest.mark.parametrize("count", [1.0, "3", None, True, -1, 2**31, 10**30])
 def test_counts_of_steps_are_whole_numbers(count):
     model, data = shaken("rubbing")
     with pytest.raises(pliant.InputError, match="nstep"):
@@ -156,15 +158,89 @@ def test_counts_of_steps_are_whole_numbers(count):
     assert data.time == 0.0
 
 
-@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step1, pliant.mj_step2, pliant.mj_forward])
+STEPS = [pliant.mj_step, pliant.mj_step1, pliant.mj_step2, pliant.mj_forward]
+
+
+@pytest.mark.parametrize("call", STEPS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl"])
+@pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl", "qfrc_applied"])
 def test_numbers_that_are_not_finite_are_refused_by_name(name, value, call):
     model, data = shaken("everything")
     getattr(data, name)[2] = value
     with pytest.raises(pliant.InputError, match=rf"data\.{name} must be finite, got {value} at 2"):
         call(model, data)
     assert data.time == 0.0
+
+
+@pytest.mark.parametrize("call", STEPS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_forces_on_bodies_that_are_not_finite_are_refused_by_name(value, call):
+    model, data = shaken("everything")
+    data.xfrc_applied[2, 3] = value
+    with pytest.raises(pliant.InputError, match=rf"data\.xfrc_applied must be finite, got {value} at 15"):
+        call(model, data)
+
+
+@pytest.mark.parametrize("call", STEPS)
+@pytest.mark.parametrize("value", [1e300, -1e300, 1.001e10])
+@pytest.mark.parametrize("name", ["qpos", "qvel"])
+def test_states_that_are_too_large_are_refused_by_name(name, value, call):
+    """MuJoCo would start afresh."""
+    model, data = shaken("everything")
+    getattr(data, name)[2] = value
+    with pytest.raises(
+        pliant.SolveError, match=rf"t = 0 s: .* blown up: data\.{name} at 2 is {value:g}".replace("+", ".")
+    ):
+        call(model, data)
+    assert getattr(data, name)[2] == value and not data.warning.number.any()
+
+
+def driven() -> tuple[Any, Any]:
+    """A mocap body that holds another, a motor, a ball: everything that may be set is there."""
+    world = '<body name="hand" mocap="true" pos="0 0 1"/>' + body('size=".1"', "0 0 1", name="held")
+    world += body('size=".1" mass="1"', "2 0 1", joint=slider("x"))
+    rest = '<equality><weld body1="hand" body2="held"/></equality><actuator><motor joint="x"/></actuator>'
+    model = build(world, rest=rest)
+    return model, start(model)
+
+
+UNCHECKED = pytest.mark.xfail(reason="Stepper::check in step.cc looks at neither mocap bodies nor activations")
+
+
+@UNCHECKED
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["mocap_pos", "mocap_quat"])
+def test_places_of_mocap_bodies_that_are_not_finite_are_refused_by_name(name, value):
+    model, data = driven()
+    getattr(data, name)[0, 1] = value
+    with pytest.raises(pliant.InputError, match=rf"data\.{name} must be finite, got {value} at 1"):
+        pliant.mj_step(model, data)
+
+
+UNNAMED = pytest.mark.xfail(reason="the answer is not finite: step.cc does not look for what has made it so")
+
+
+@pytest.mark.parametrize("named", [False, pytest.param(True, marks=UNNAMED)])
+@pytest.mark.parametrize("name", ["qfrc_applied", "xfrc_applied", "mocap_pos"])
+def test_inputs_that_are_too_large_are_an_error(name, named):
+    model, data = driven()
+    place = {"qfrc_applied": -1, "xfrc_applied": (3, 0), "mocap_pos": (0, 1)}[name]
+    getattr(data, name)[place] = 1e300
+    with pytest.raises(pliant.PliantError, match=rf"data\.{name}" if named else "finite"):
+        pliant.mj_step(model, data)
+
+
+def test_controls_that_are_too_large_are_none_as_with_mujoco(tmp_path, monkeypatch):
+    """It warns, and takes them for 0."""
+    monkeypatch.chdir(tmp_path)  # where it leaves its log
+    found = []
+    for step in (pliant.mj_step, mujoco.mj_step):
+        model, data = driven()
+        data.ctrl[0] = 1e300
+        step(model, data)
+        found.append(data.warning.number.tolist())
+        assert data.qvel[-1] == 0.0 and data.time > 0.0
+    assert found[0] == found[1] and sum(found[0]) == 1
 
 
 @pytest.mark.parametrize("name", ["qfrc_applied", "xfrc_applied", "act", "mocap_pos", "mocap_quat"])
@@ -190,11 +266,33 @@ def test_a_start_that_is_not_finite_is_not_used():
     np.testing.assert_allclose(data.qvel, plain.qvel, rtol=0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step2, pliant.mj_forward])
+OTHERS = {
+    **{call.__name__: call for call in STEPS},
+    "printed": lambda model, data: pliant.mj_step(model, data, solver=pliant.Printed()),
+    "contacts": pliant.contacts,
+    "pressure": pliant.pressure,
+}
+
+
+@pytest.mark.parametrize("call", OTHERS)
 def test_data_of_another_model_is_refused(call):
+    """It would read and write beyond the arrays; and the data is as good as before for its own model."""
     model, other = everything(), rubbing()
-    with pytest.raises(pliant.InputError, match="another model"):
-        call(model, start(other))
+    data, plain = start(other), start(other)
+    for _ in range(2):
+        with pytest.raises(pliant.InputError, match="another model"):
+            OTHERS[call](model, data)
+        pliant.mj_step(other, data)
+        pliant.mj_step(other, plain)
+    np.testing.assert_array_equal(data.qpos, plain.qpos)
+
+
+def test_data_of_a_copy_of_the_model_is_taken():
+    model, data = shaken("everything")
+    _, plain = shaken("everything")
+    pliant.mj_step(copy.copy(model), data, 3)
+    pliant.mj_step(model, plain, 3)
+    np.testing.assert_array_equal(data.qpos, plain.qpos)
 
 
 @pytest.mark.parametrize("call", [pliant.mj_step, pliant.mj_step2, pliant.mj_forward])
@@ -208,6 +306,15 @@ def test_wrong_types_are_named(call):
         call(model, None)
     with pytest.raises(pliant.InputError, match="solver"):
         call(model, data, solver="coulomb")
+
+
+def test_wrong_types_are_named_in_the_first_half_of_a_step():
+    model, data = shaken("rubbing")
+    wrong: Any = "model.xml"
+    with pytest.raises(pliant.InputError, match=r"model must be a mujoco\.MjModel, got str; pliant\.load reads files"):
+        pliant.mj_step1(wrong, data)
+    with pytest.raises(pliant.InputError, match=r"data must be a mujoco\.MjData, got MjModel"):
+        pliant.mj_step1(model, model)
 
 
 @pytest.mark.parametrize("version", ["3.17.0", "5.0.0", "2.3.7"])
@@ -250,30 +357,40 @@ def test_versions_that_are_known_are_taken(version, monkeypatch):
 
 
 ARENA = """
-import mujoco, pliant
+import sys, mujoco, pliant
 boxes = "".join(
     f'<body pos="{i % 8 * .15} {i // 8 * .15} .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
     for i in range(60)
 )
+size, layout = sys.argv[1:]
 model = mujoco.MjModel.from_xml_string(
-    f'<mujoco><size memory="60K"/><worldbody><geom type="plane" size="0 0 1"/>{boxes}</worldbody></mujoco>'
+    f'<mujoco><size memory="{size}"/><option jacobian="{layout}"/><worldbody><geom type="plane" size="0 0 1"/>{boxes}'
+    '</worldbody></mujoco>'
 )
 data = mujoco.MjData(model)
-try:
-    pliant.mj_step(model, data, 3)
-except Exception as error:
-    print(type(error).__name__, error)
+for solver in (pliant.Coulomb(), pliant.Convex(), None):
+    try:
+        pliant.mj_step(model, data, 3, solver=solver)
+        print("warned" if data.warning.number.any() else "nothing")
+    except Exception as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+    mujoco.mj_resetData(model, data)
 small = mujoco.MjModel.from_xml_string("<mujoco/>")
 pliant.mj_step(small, mujoco.MjData(small))
-print("alive")
+data.qpos[2::7] = range(1, 61)  # no contacts now
+data.qpos[2::7] *= 2
+pliant.mj_step(model, data)
+print("alive", data.qacc[2].round(9))
 """
 
 
-def test_an_arena_that_is_too_small_is_an_exception(tmp_path):
-    """Not the end of the process, and not a step without its contacts."""
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("size", ["60K", "200K", "280K", "340K", "600K", "1500K"])
+def test_an_arena_that_is_too_small_is_an_exception_or_a_warning(size, layout, tmp_path):
+    """Not the end of the process, whatever there was no room for."""
     source = str(Path(pliant.__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", ARENA],
+        [sys.executable, "-c", ARENA, size, layout],
         cwd=tmp_path,  # where MuJoCo leaves its log
         env=os.environ | {"PYTHONPATH": source},
         capture_output=True,
@@ -281,9 +398,73 @@ def test_an_arena_that_is_too_small_is_an_exception(tmp_path):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    first, *_, last = done.stdout.splitlines()
-    assert last == "alive"
-    assert "memory" in first or "arena" in first or "stack" in first
+    *said, last = done.stdout.splitlines()
+    assert last == "alive -9.81" and len(said) == 3
+    for line in said:
+        assert line == "warned" or "memory" in line or "arena" in line or "stack" in line
+
+
+LONG = """
+import threading, mujoco, pliant
+from tests.support.models import shaken
+model, data = shaken("everything")
+pliant.mj_step(model, data, solver=SOLVER)
+if CALLBACK:
+    mujoco.set_mjcb_control(lambda model, data: None)
+print("begins", flush=True)
+try:
+    pliant.mj_step(model, data, 10**9, solver=SOLVER)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+before = pliant.stats(data).steps
+pliant.mj_step(model, data, 3, solver=SOLVER)
+assert before > 10 and pliant.stats(data).steps == before + 3
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("callback", [False, True])
+@pytest.mark.parametrize("solver", ["None", "pliant.Convex()"])
+def test_ctrl_c_stops_many_steps(solver, callback):
+    """Within a second, and the data can be stepped on."""
+    code = LONG.replace("SOLVER", solver).replace("CALLBACK", str(callback))
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == "begins\n"
+            time.sleep(0.3)
+            begin = time.perf_counter()
+            child.send_signal(signal.SIGINT)
+            assert child.stdout.readline() == "stopped\n"
+            assert time.perf_counter() - begin < 1.0
+            assert child.wait(10) == 0
+        finally:
+            child.kill()
+
+
+AFTER = """
+import mujoco, numpy as np, pliant
+from tests.support.models import body, build
+model = build(body('name="it" type="box" size=".1 .1 .1"', "0 0 .099"), floor=True)
+data, layer = mujoco.MjData(model), {"it": pliant.Foundation(1e7, 0.01, elements=100_000, side="-z")}
+pliant.mj_step(model, data, materials=layer)
+assert len(pliant.contacts(model, data)) > 90_000
+data.qfrc_applied[0] = np.nan
+try:
+    pliant.mj_step(model, data, materials=layer)
+except pliant.InputError:
+    pliant.contacts(model, data), pliant.pressure(model, data)
+    print("lives")
+"""
+
+
+@pytest.mark.xfail(reason="Stepper::begin resets the memory in which elements and forces of the step before are")
+def test_contacts_may_be_asked_for_after_a_step_that_failed():
+    """It read memory that was given back."""
+    strict = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # what is given back is gone at once
+    command = [sys.executable, "-c", AFTER]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, env=strict)
+    assert done.stdout == "lives\n", done.stderr
 
 
 FIRST = """

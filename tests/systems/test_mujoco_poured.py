@@ -10,8 +10,6 @@ import pytest
 
 import pliant
 from pliant.bench.scenes import pile
-from pliant.flat import Flat
-from pliant.systems.mujoco_solve import solve_flat
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +25,6 @@ def state(data: Any) -> np.ndarray:
     return np.concatenate([data.qpos, data.qvel, data.qacc])
 
 
-def flat_of(model: Any, data: Any) -> Flat:
-    return pliant.MujocoSystem(model).problem(data.time, data.qpos.copy(), data.qvel.copy(), 0.01).flat()
-
-
 def test_nearly_every_step_meets_the_laws(poured):
     model, _ = poured
     other = mujoco.MjData(model)
@@ -40,7 +34,7 @@ def test_nearly_every_step_meets_the_laws(poured):
 
 
 def test_steps_are_the_same_bits_from_the_same_state(poured):
-    """With forces kept from step to step, one call or many."""
+    """In one call or many."""
     model, data = poured
     spec = mujoco.mjtState.mjSTATE_INTEGRATION
     kept = np.zeros(mujoco.mj_stateSize(model, spec))
@@ -57,10 +51,10 @@ def test_steps_are_the_same_bits_from_the_same_state(poured):
 
 def test_forces_of_a_round_lead_to_the_answer_at_once(poured):
     model, data = poured
-    flat, guess = flat_of(model, data), data.qvel.copy()
-    assert len(flat.kind) > 80
-    first = solve_flat(flat, pliant.Coulomb(), guess)
-    again = solve_flat(flat, pliant.Coulomb(), guess, first.force)
+    problem = pliant.MujocoSystem(model).problem(data.time, data.qpos.copy(), data.qvel.copy(), 0.01)
+    assert len(problem.flat().kind) > 80
+    first = pliant.solve(problem, guess=data.qvel, throw=False)
+    again = pliant.solve(problem, guess=data.qvel, warm_start=first, throw=False)
     assert first.status is again.status is pliant.Status.SOLVED
     assert again.iterations <= first.iterations
     assert np.allclose(again.velocity, first.velocity, atol=1e-7)

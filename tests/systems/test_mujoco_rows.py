@@ -7,10 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-import scipy.sparse
 
 from pliant.flat import BILATERAL, CLIPPED, NORMAL, TANGENT, UNILATERAL
-from pliant.systems.mujoco_assembled import Assembled
 from pliant.systems.mujoco_kinds import (
     ELLIPTIC,
     EQUALITY,
@@ -20,24 +18,12 @@ from pliant.systems.mujoco_kinds import (
     LIMIT_JOINT,
     LIMIT_TENDON,
 )
-from pliant.systems.mujoco_step import Stepper
+from tests.support.assembled import assembled
 from tests.support.models import ZOO, body, build, shaken, start
 
 SEEDS = [1, 2, 3]
 # An open contact may carry noise of up to 1e-14 of its largest entry, which is taken out.
 SAME: Any = {"rtol": 0.0, "atol": 1e-12}
-
-
-def assembled(model: Any, data: Any) -> Assembled:
-    stepper = Stepper(model, None, "materials")
-    stepper.refresh(model, data)
-    return stepper.assemble(model, data, stepper.evaluate(model, data, control=True))
-
-
-def jacobian(step: Assembled) -> np.ndarray:
-    flat = step.flat
-    shape = (len(flat.kind), len(flat.velocity))
-    return scipy.sparse.csr_array((flat.jac_val, flat.jac_idx, flat.jac_ptr), shape=shape).toarray()
 
 
 def dense(model: Any, data: Any) -> np.ndarray:
@@ -48,11 +34,11 @@ def dense(model: Any, data: Any) -> np.ndarray:
     return found
 
 
-def identities(data: Any, efc_type: np.ndarray, efc_id: np.ndarray, efc_pos: np.ndarray) -> list[tuple[Any, ...]]:
+def identities(data: Any) -> list[tuple[Any, ...]]:
     """What names a row in any layout: its source, and which of the source's rows it is."""
     seen: dict[tuple[Any, ...], int] = {}
     names = []
-    for t, k, pos in zip(efc_type, efc_id, efc_pos, strict=True):
+    for t, k, pos in zip(data.efc_type, data.efc_id, data.efc_pos, strict=True):
         if t in (FRICTIONLESS, ELLIPTIC):
             key: tuple[Any, ...] = (int(t), *data.contact.geom[k], *np.round(data.contact.pos[k], 9))
         elif t in (LIMIT_JOINT, LIMIT_TENDON):  # one row for each end
@@ -72,12 +58,10 @@ def test_jacobians_are_those_of_mujoco(name, seed, layout):
     theirs = start(model, data.qvel, data.qpos)
     mujoco.mj_forward(model, theirs)
     assert theirs.nefc > 0
-    expected = dict(
-        zip(identities(theirs, theirs.efc_type, theirs.efc_id, theirs.efc_pos), dense(model, theirs), strict=True)
-    )
+    expected = dict(zip(identities(theirs), dense(model, theirs), strict=True))
     step = assembled(model, data)
-    efc = step.rows.efc
-    found = dict(zip(identities(data, efc.type, efc.id, efc.pos), jacobian(step), strict=False))
+    np.testing.assert_array_equal(step.types, data.efc_type)
+    found = dict(zip(identities(data), step.jacobian[: data.nefc], strict=True))
     assert expected.keys() <= found.keys()
     for key, row in expected.items():
         np.testing.assert_allclose(found[key], row, err_msg=str(key), **SAME)
@@ -90,7 +74,7 @@ def test_contact_rows_are_differences_of_point_velocities(name, seed, layout):
     """By mj_jac, open contacts included: row 0 along the normal, then tangents, torsion and rolling."""
     model, data = shaken(name, seed, option=f'jacobian="{layout}"')
     step = assembled(model, data)
-    rows, heads = jacobian(step), data.contact.efc_address
+    rows, heads = step.jacobian, data.contact.efc_address
     assert data.ncon > 0 and np.all(heads >= 0)
     for c, head in enumerate(heads):
         found = np.zeros((6, model.nv))
@@ -119,20 +103,19 @@ def test_the_zoo_has_every_kind_of_row():
 def test_rows_become_what_they_stand_for(name):
     model, data = shaken(name, 0)
     step = assembled(model, data)
-    efc, flat = step.rows.efc, step.flat
+    flat = step.flat
     scalar = {EQUALITY: BILATERAL, FRICTION_DOF: CLIPPED, FRICTION_TENDON: CLIPPED, LIMIT_JOINT: UNILATERAL,
               LIMIT_TENDON: UNILATERAL, FRICTIONLESS: UNILATERAL}  # fmt: skip
-    for i, t in enumerate(efc.type):
+    for i, (t, k) in enumerate(zip(data.efc_type, data.efc_id, strict=True)):
         if t == ELLIPTIC:
-            first = i == data.contact.efc_address[efc.id[i]]
+            first = i == data.contact.efc_address[k]
             assert flat.kind[i] == (NORMAL if first else TANGENT)
             if not first:
-                k = i - data.contact.efc_address[efc.id[i]] - 1
-                assert flat.friction[i] == data.contact.friction[efc.id[i], k]
+                assert flat.friction[i] == data.contact.friction[k, i - data.contact.efc_address[k] - 1]
         else:
             assert flat.kind[i] == scalar[int(t)]
         if t in (FRICTION_DOF, FRICTION_TENDON):
-            assert flat.upper[i] == -flat.lower[i] == efc.friction[i] > 0.0
+            assert flat.upper[i] == -flat.lower[i] == data.efc_frictionloss[i] > 0.0
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
@@ -141,13 +124,11 @@ def test_the_inertia_is_that_of_mujoco(name, layout):
     """M, and what implicit joint springs and dampers add to its diagonal."""
     model, data = shaken(name, 1, option=f'jacobian="{layout}"')
     step = assembled(model, data)
-    flat, nv = step.flat, model.nv
-    expected = np.zeros((nv, nv))
+    expected = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, expected)
     h = model.opt.timestep
     expected += np.diag(h * model.dof_damping + h**2 * model.jnt_stiffness[model.dof_jntid])
-    found = scipy.sparse.csr_array((flat.mass_val, flat.mass_idx, flat.mass_ptr), shape=(nv, nv)).toarray()
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(step.inertia, expected, rtol=1e-14, atol=1e-14)
 
 
 def test_rows_that_move_nothing_take_no_force():

@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 
 import pliant
-from pliant.systems.mujoco_smooth import Passive
+from tests.support.assembled import assembled
 from tests.support.models import WEIGHT, body, build, hinge, slider, start
 
 GAINS = [1e1, 1e3, 1e5, 1e7]  # [N m/rad]
@@ -332,19 +332,28 @@ BENT = '<general joint="b" gaintype="affine" gainprm="1 2 3" biastype="affine" b
 
 
 @pytest.mark.parametrize("more", ["", BENT], ids=["steady", "bent"])
-def test_slopes_that_follow_from_the_model_are_those_of_its_forces(more):
+def test_slopes_of_servos_are_those_of_their_forces(more):
+    """Known from the model, or where a force is bent, by differences; a servo that feels nothing has no row, nor one
+    whose force grows with the motion."""
     links = f"<body>{hinge('a')}<geom size='.1'/><body pos='.3 0 0'>{hinge('b')}<geom size='.1'/></body></body>"
     model = build(links, rest=f"<actuator>{STEADY}{more}</actuator>")
-    passive = Passive(model)
-    if more:
-        assert not len(passive.servos.springs)
-        return
-    for state, known in (("qpos", passive.servos.springs), ("qvel", passive.servos.dampers)):
-        forces = []
-        for shift in (0.0, 1e-3):
-            data = start(model, qpos=[0.01, -0.02], qvel=[0.03, 0.01])
-            data.ctrl[:] = 0.1
-            getattr(data, state)[:] += shift
-            mujoco.mj_forward(model, data)
-            forces.append(data.actuator_force.copy())
-        np.testing.assert_allclose(known, np.maximum(-(forces[1] - forces[0]) / 1e-3, 0.0), atol=1e-9)
+
+    def at(**shift: float) -> Any:
+        data = start(model, qpos=[0.01, -0.02], qvel=[0.03, 0.01])
+        data.ctrl[:] = 0.1
+        for state, by in shift.items():
+            getattr(data, state)[:] += by
+        return data
+
+    slopes, here = [], at()
+    mujoco.mj_forward(model, here)
+    for state in ("qpos", "qvel"):
+        there = at(**{state: 1e-3})
+        mujoco.mj_forward(model, there)
+        slopes.append(np.maximum(-(there.actuator_force - here.actuator_force) / 1e-3, 0.0))
+    springs, dampers = slopes
+    felt = (springs > 1e-6) | (dampers > 1e-6)
+    step = assembled(model, at())
+    assert step.extra == np.count_nonzero(felt) == (5 if more else 4)
+    np.testing.assert_allclose(step.flat.stiffness[-step.extra :], springs[felt], atol=1e-9)
+    np.testing.assert_allclose(step.flat.damping[-step.extra :], dampers[felt], atol=1e-9)

@@ -97,7 +97,7 @@ def test_a_turn_that_is_not_finite_is_told(joint):
 
 
 def test_far_and_fast_warns_of_nothing():
-    """Seeds 104, 188, 192 and others, after they have blown up: mujoco_follow.py divides."""
+    """Seeds 104, 188, 192 and others, after they have blown up: who follows contacts divides by speeds."""
     model = build(body('type="box" size=".1 .1 .1" mass="1"', "0 0 1e9"), floor=True, option='timestep="0.01"')
     data = start(model, [0.0, 0.0, -9e9, 9e9, 0.0, 0.0])
     pliant.mj_step(model, data)  # a warning is an error here

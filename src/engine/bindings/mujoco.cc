@@ -71,9 +71,9 @@ class Turn {
   explicit Turn(Stepper& stepper) : stepper_(stepper) {
     if (stepper.holder == std::this_thread::get_id())
       throw InputProblem("data is being stepped: a callback cannot step it too");
+    if (mujoco.has_callbacks()) called_ = std::unique_lock(calls);
     stepper.busy.lock();
     stepper.holder = std::this_thread::get_id();
-    if (mujoco.has_callbacks()) called_ = std::unique_lock(calls);
   }
   ~Turn() {
     stepper_.holder = std::thread::id();
@@ -160,6 +160,7 @@ void begin(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, const Ma
 
 // For `simulate`, which looks ahead by itself.
 void solve(Stepper& stepper, bool convex, double tolerance, int max_iterations) {
+  begun(stepper);
   unlocked(stepper, [&] {
     try {
       stepper.solve({.convex = convex, .tolerance = tolerance, .max_iterations = max_iterations, .tuning = {}}, false);
@@ -178,7 +179,7 @@ void take(Stepper& stepper, nb::handle velocity, nb::handle force, int status, d
   report.iterations = iterations;
   report.factorizations = factorizations;
   const auto v = reals(velocity, "velocity"), f = reals(force, "force");
-  if (v.size() != static_cast<std::size_t>(stepper.step().velocities()) ||
+  if (v.size() != static_cast<std::size_t>(begun(stepper).step().velocities()) ||
       f.size() != static_cast<std::size_t>(stepper.step().rows()))
     throw nb::value_error("velocity and force must be of the step that was begun");
   stepper.take(View<const double>(v.data(), static_cast<int>(v.size())),
@@ -188,6 +189,7 @@ void take(Stepper& stepper, nb::handle velocity, nb::handle force, int status, d
 int finish(Stepper& stepper, bool advance) {
   return unlocked(stepper, [&] {
     const Ended ended{stepper};
+    if (!stepper.begun()) throw InputProblem("no step of this data was begun, or it was refused");
     stepper.write(true);
     if (!advance) return 0;
     stepper.advance();
@@ -260,6 +262,11 @@ nb::tuple roll(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, cons
   return nb::make_tuple(next, hard);
 }
 
+const Stepper& begun(const Stepper& stepper) {
+  if (!stepper.begun()) raise("pliant.errors", "InputError", "no step of this data was begun, or it was refused");
+  return stepper;
+}
+
 nb::object copy_of(View<const double> values) {
   return array_of(std::span<const double>(values.data(), static_cast<std::size_t>(values.size())));
 }
@@ -288,7 +295,7 @@ void clock(Stepper& stepper) {
 // The mean velocity of the step that ends with this one.
 nb::object mean(const Stepper& stepper, nb::handle velocity) {
   const auto v = reals(velocity, "velocity");
-  if (v.size() != static_cast<std::size_t>(stepper.step().velocities()))
+  if (v.size() != static_cast<std::size_t>(begun(stepper).step().velocities()))
     throw nb::value_error("velocity must be of the step that was begun");
   NewReals found = new_reals(v.size());
   stepper.find_mean(v, found.values);
@@ -297,7 +304,7 @@ nb::object mean(const Stepper& stepper, nb::handle velocity) {
 
 // The types of MuJoCo's rows, and how many rows of elements and of ours follow after them.
 nb::tuple rows(const Stepper& stepper) {
-  const Assembly& a = stepper.rows();
+  const Assembly& a = begun(stepper).rows();
   NewIntegers types = new_integers(static_cast<std::size_t>(a.own));
   for (int i = 0; i < a.own; i++) types.values[static_cast<std::size_t>(i)] = a.known[i].type;
   return nb::make_tuple(std::move(types.array), a.elements, a.extra);
@@ -306,7 +313,7 @@ nb::tuple rows(const Stepper& stepper) {
 // Of every element of a foundation that has rows: 26 numbers, with its force at the end.
 nb::tuple elements(const Stepper& stepper, nb::handle velocity) {
   const Patches& patches = stepper.patches();
-  const int n = patches.elements.size(), nv = stepper.step().velocities();
+  const int n = patches.elements.size(), nv = n > 0 ? stepper.step().velocities() : 0;
   NewReals table = new_reals(static_cast<std::size_t>(26 * n));
   int row = stepper.rows().own;
   const View<const double> force = stepper.force();
@@ -353,11 +360,11 @@ void bind_mujoco(nb::module_& module) {
       .def("solve", &solve)
       .def("take", &take)
       .def("finish", &finish)
-      .def("record", [](const Stepper& s) { return record_of(s.step()); })
+      .def("record", [](const Stepper& s) { return record_of(begun(s).step()); })
       .def("flows", &Stepper::flows)
       .def("mean", &mean)
-      .def("velocity", [](const Stepper& s) { return copy_of(s.velocity()); })
-      .def("force", [](const Stepper& s) { return copy_of(s.force()); })
+      .def("velocity", [](const Stepper& s) { return copy_of(begun(s).velocity()); })
+      .def("force", [](const Stepper& s) { return copy_of(begun(s).force()); })
       .def("rows", &rows)
       .def("elements", &elements)
       .def("last", &last)

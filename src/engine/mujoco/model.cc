@@ -9,6 +9,7 @@ void Model::refresh(const mjModel* user, View<const double> friction) {
   user_ = const_cast<mjModel*>(user);
   given_ = own_ = *user;
   called_ = mujoco.has_callbacks();
+  changed_ = false;
   const auto ngeom = static_cast<std::size_t>(user->ngeom), npair = static_cast<std::size_t>(user->npair),
              nbody = static_cast<std::size_t>(user->nbody), njnt = static_cast<std::size_t>(user->njnt),
              ntendon = static_cast<std::size_t>(user->ntendon);
@@ -47,17 +48,20 @@ void Model::refresh(const mjModel* user, View<const double> friction) {
 }
 
 void Model::restore() {
-  if (called_) *user_ = given_;
+  if (called_ && changed_) *user_ = given_;
+  changed_ = false;
 }
 
 const mjModel* Model::own() {
   if (!called_) return &own_;
+  if (!changed_) given_ = *user_;  // callbacks may have set something
   *user_ = own_;
+  changed_ = true;
   return user_;
 }
 
 const mjModel* Model::users() {
-  if (called_) *user_ = given_;
+  restore();
   return user_;
 }
 

@@ -30,7 +30,7 @@ class Model {
  private:
   mjModel* user_ = nullptr;
   mjModel given_, own_;
-  bool called_ = false;
+  bool called_ = false, changed_ = false;  // whether callbacks are set; whether the user's model is changed now
   std::vector<double> reals_;
   std::unique_ptr<mjtBool[]> unlimited_;
   std::size_t unlimited_count_ = 0;

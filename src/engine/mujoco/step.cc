@@ -5,12 +5,14 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include "linalg/dense.h"
 
 namespace pliant {
 namespace {
 
 constexpr int looks = 2;           // for contacts and limits that only come within reach by what the step does
 constexpr double blown_up = 1e10;  // mjMAXVAL, beyond which MuJoCo starts afresh
+constexpr double largest = 1e100;  // input
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -21,6 +23,8 @@ std::string shown(double x) {
   std::snprintf(text, sizeof text, "%.9g", x);
   return text;
 }
+
+std::span<const double> span_of(View<const double> v) { return {v.data(), static_cast<std::size_t>(v.size())}; }
 
 }  // namespace
 
@@ -57,24 +61,28 @@ void Stepper::check() const {
              {"qvel", d_->qvel, m.nv, true},
              {"ctrl", d_->ctrl, m.nu, false},
              {"qfrc_applied", d_->qfrc_applied, m.nv, false},
-             {"xfrc_applied", d_->xfrc_applied, 6 * m.nbody, false}};
+             {"xfrc_applied", d_->xfrc_applied, 6 * m.nbody, false},
+             {"mocap_pos", d_->mocap_pos, 3 * m.nmocap, false},
+             {"mocap_quat", d_->mocap_quat, 4 * m.nmocap, false}};
   for (const auto& one : all) {
     double sum = 0, most = 0;
     for (int i = 0; i < one.count; i++) {
       sum += 0 * one.values[i];
-      if (one.is_state) most = std::max(most, std::fabs(one.values[i]));
+      most = std::max(most, std::fabs(one.values[i]));
     }
-    if (sum == 0 && most <= blown_up) continue;
+    const double limit = one.is_state ? blown_up : largest;
+    if (sum == 0 && most <= limit) continue;
     for (int i = 0; i < one.count; i++) {
-      const std::string where = std::string("data.") + one.name + " must be finite, got " + shown(one.values[i]) +
-                                " at " + std::to_string(i) + ", t = " + shown(d_->time) +
-                                " s: mujoco.mj_resetData starts afresh";
-      if (!std::isfinite(one.values[i])) throw InputProblem(where);
-    }
-    for (int i = 0; i < one.count; i++) {
-      if (!(std::fabs(one.values[i]) > blown_up)) continue;
-      throw BlownUp("at t = " + shown(d_->time) + " s: the motion has blown up: data." + one.name + " at " +
-                    std::to_string(i) + " is " + shown(one.values[i]) +
+      const double found = one.values[i];
+      const std::string where = std::string("data.") + one.name + " at " + std::to_string(i);
+      if (!std::isfinite(found))
+        throw InputProblem(std::string("data.") + one.name + " must be finite, got " + shown(found) + " at " +
+                           std::to_string(i) + ", t = " + shown(d_->time) + " s: mujoco.mj_resetData starts afresh");
+      if (std::fabs(found) <= limit) continue;
+      if (!one.is_state)
+        throw BlownUp("at t = " + shown(d_->time) + " s: non-finite numbers would come of " + where + ", which is " +
+                      shown(found));
+      throw BlownUp("at t = " + shown(d_->time) + " s: the motion has blown up: " + where + " is " + shown(found) +
                     ", beyond 1e+10, MuJoCo's limit; take a smaller step, or look for what feeds it: an actuator, a "
                     "negative damping or stiffness, a joint that turns fast");
     }
@@ -89,6 +97,8 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   began_ = data->time;
   materials_ = &materials;
   work_.reset();
+  patches_.clear();
+  begun_ = false;
   model_.refresh(model, View<const double>(materials.friction.data(), static_cast<int>(materials.friction.size())));
   stack_ = data->pstack;
   base_ = data->pbase;
@@ -134,6 +144,7 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   smooth_ = work_.mark();
   lap(kinematics);
   assemble();
+  begun_ = true;
   lap(assembly);
 }
 
@@ -193,17 +204,14 @@ void Stepper::assemble() {
 }
 
 void Stepper::solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
-  const auto span = [](View<const double> v) {
-    return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
-  };
-  const Report found = solver_.solve(assembly_.step, span(guess), span(start), options,
+  const Report found = solver_.solve(assembly_.step, span_of(guess), span_of(start), options,
                                      {v1_.data(), static_cast<std::size_t>(v1_.size())},
                                      {force_.data(), static_cast<std::size_t>(force_.size())}, {}, {}, shifted);
   const int iterations = report_.iterations, factorizations = report_.factorizations;
   report_ = found;
   report_.iterations += iterations;
   report_.factorizations += factorizations;
-  if (found.status == Status::non_finite) throw BlownUp("at t = " + shown(d_->time) + " s: the answer is not finite");
+  if (found.status == Status::non_finite) throw BlownUp("at t = " + shown(d_->time) + " s: non-finite numbers in the answer: look for extreme stiffness, forces or masses");
 }
 
 void Stepper::solve(const Options& options, bool closes) {
@@ -219,7 +227,7 @@ void Stepper::solve(const Options& options, bool closes) {
     lap(assembly);
   };
   for (int look = 0;; look++) {
-    solve_rows(options, guess_, {}, false);
+    solve_rows(options, is_sane(span_of(guess_)) ? guess_ : View<double>(), {}, false);
     lap(solving);
     if (centre()) {
       make_rows();
@@ -246,6 +254,7 @@ void Stepper::take(View<const double> velocity, View<const double> force, const 
   std::copy(velocity.begin(), velocity.end(), v1_.begin());
   std::copy(force.begin(), force.end(), force_.begin());
   report_ = report;
+  lap(solving);
 }
 
 void Stepper::find_mean(View<const double> v, View<double> mean) const {

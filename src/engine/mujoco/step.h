@@ -65,6 +65,7 @@ class Stepper {
   // Leaves the model as the user has it. After an error, data too.
   void end();
 
+  bool begun() const { return begun_; }  // whether there is a step to look at
   const Step& step() const { return assembly_.step; }
   const Assembly& rows() const { return assembly_; }
   const Patches& patches() const { return patches_; }
@@ -95,7 +96,7 @@ class Stepper {
   const Materials* materials_ = nullptr;
   mjData* d_ = nullptr;
   std::size_t stack_ = 0, base_ = 0;
-  bool flows_ = false;
+  bool flows_ = false, begun_ = false;
   Workspace::Mark smooth_{};  // behind what does not depend on the rows
   View<double> smooth_force_, flowing_, v1_, force_, guess_;
   View<char> open_;

@@ -14,9 +14,12 @@ from pliant.formulation import Coulomb, Formulation
 from pliant.solution import STATUSES, Status
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_laws import Substance
+from pliant.systems.mujoco_orders import check_belongs
 from pliant.systems.mujoco_stepper import Made, made_of, outcome, solve_elsewhere, stepper_of
 
 DEFAULT: Final = Coulomb()
+BLOWN_UP: Final = 1e10  # mjMAXVAL
+MOST: Final = 2**31 - 1  # steps in a call
 _log = logging.getLogger("pliant")
 
 
@@ -37,14 +40,15 @@ def mj_step(
     for.
     """
     made, stepper = made_of(model, materials, compliance), stepper_of(data)
-    count = nstep if nstep.__class__ is int and nstep >= 0 else _count(nstep)
+    count = nstep if nstep.__class__ is int and 0 <= nstep <= MOST else _count(nstep)
     take_steps(made, stepper, model, data, checked_solver(solver), count)
 
 
 def mj_step1(model: Any, data: Any) -> None:
     """mujoco.mj_step1, which computes no constraint force: all that comes before the controls are set."""
-    if not isinstance(data, mujoco().MjData):
-        raise InputError(f"data must be a mujoco.MjData, got {type(data).__name__}")
+    if not isinstance(model, mujoco().MjModel):
+        raise InputError(f"model must be a mujoco.MjModel, got {type(model).__name__}; pliant.load reads files")
+    check_belongs(model, data)
     check_finite(data)  # MuJoCo would start afresh
     mujoco()._functions.mj_step1(model, data)  # its own, also while mujoco.mj_step1 is ours
 
@@ -123,7 +127,8 @@ def checked_solver(solver: Formulation | None) -> Formulation:
 
 
 def check_finite(data: Any) -> None:
-    """Raise InputError for a state, controls or applied forces with nan or inf."""
+    """Raise InputError for a state, controls or applied forces with nan or inf, SolveError for a state that has blown
+    up: what the engine looks at before a step."""
     for name in ("qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied"):
         array = getattr(data, name)
         if not np.isfinite(array).all():
@@ -132,9 +137,15 @@ def check_finite(data: Any) -> None:
                 f"data.{name} must be finite, got {array.flat[where]} at {where}, t = {data.time:.9g} s: "
                 "mujoco.mj_resetData starts afresh"
             )
+        if name in ("qpos", "qvel") and np.abs(array).max(initial=0.0) > BLOWN_UP:
+            where = int(np.argmax(np.abs(array) > BLOWN_UP))
+            raise SolveError(
+                f"at t = {data.time:.9g} s: the motion has blown up: data.{name} at {where} is {array[where]:.9g}, "
+                "beyond 1e+10, MuJoCo's limit; take a smaller step, or look for what feeds it"
+            )
 
 
 def _count(nstep: int) -> int:
-    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or nstep < 0:
-        raise InputError(f"nstep must be a whole number >= 0, got {nstep!r}")
+    if isinstance(nstep, bool) or not isinstance(nstep, int | np.integer) or not 0 <= nstep <= MOST:
+        raise InputError(f"nstep must be a whole number >= 0, at most {MOST}, got {nstep!r}")
     return int(nstep)

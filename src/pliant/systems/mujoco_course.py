@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from pliant.systems.mujoco_calls import say_hard, take_steps
 from pliant.systems.mujoco_door import mujoco
 from pliant.systems.mujoco_stepper import Made, stepper_of
 
+NONE: Final = np.zeros(0)  # controls
 Kept = tuple[str | int, np.ndarray]  # a field of MjData or an mjtState, and its rows, (steps, ...)
 
 
@@ -50,8 +51,9 @@ class Course:
 
     def _go(self, stepper: _engine.Stepper, made: Made, model: Any, solver: Formulation) -> None:
         """In the engine, for a while."""
+        control = NONE if self._control is None else self._control
         self._next, hard = stepper.roll(
-            model._address, self._data._address, made.materials, self._next, self._steps, self._control, self._spec,
+            model._address, self._data._address, made.materials, self._next, self._steps, control, self._spec,
             [self._place(what, rows) for what, rows in self._keep], self._warned, solver.convex,
             float(solver.tolerance), solver.max_iterations,
         )  # fmt: skip

@@ -1,10 +1,11 @@
-"""The copy of a model never falls behind, the user's is never changed, and nothing is kept when they are gone."""
+"""What the user changes in a model counts at once, a step changes nothing in it, and nothing is kept of the gone."""
 
 from __future__ import annotations
 
 import copy
 import gc
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import mujoco
@@ -12,8 +13,14 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.systems.mujoco_twin import Twin
 from tests.support.models import SHAKES, ZOO, body, build, everything, shake, start
+
+
+@pytest.fixture(autouse=True)
+def _no_callbacks() -> Iterator[None]:
+    """None are left behind."""
+    yield
+    mujoco.set_mjcb_control(None)
 
 
 def image(model: Any) -> bytes:
@@ -22,17 +29,22 @@ def image(model: Any) -> bytes:
     return buffer.tobytes()
 
 
+@pytest.mark.parametrize("callback", [False, True])
 @pytest.mark.parametrize("name", ZOO)
-def test_the_model_is_not_changed(name):
+def test_the_model_is_not_changed(name, callback):
+    """Nor where a callback is set, which is called with the user's own model."""
     model = ZOO[name]()
     before = image(model)
+    seen: list[bytes] = []
+    if callback:
+        mujoco.set_mjcb_control(lambda model, data: seen.append(image(model)))
     data = start(model)
     shake(model, data, 2, size=SHAKES[name])
     pliant.mj_step(model, data, 10, materials={"*": pliant.Law(1e6)} if name == "dropped" else None)
     pliant.mj_forward(model, data, compliance="model")
     pliant.mj_step1(model, data)
     pliant.mj_step2(model, data)
-    assert image(model) == before
+    assert image(model) == before and set(seen) == ({before} if callback else set())
 
 
 def set_mass(model: Any) -> None:
@@ -146,7 +158,9 @@ def test_an_edit_counts_from_the_next_step_on(edit):
 
 BLOCK = """
 <mujoco>
-  <asset><mesh name="block" vertex="{corners}"/></asset>
+  <asset>
+    <mesh name="block" vertex="-.1 -.1 -.1 -.1 -.1 .1 -.1 .1 -.1 -.1 .1 .1 .1 -.1 -.1 .1 -.1 .1 .1 .1 -.1 .1 .1 .1"/>
+  </asset>
   <worldbody>
     <geom type="plane" size="1 1 1"/>
     <body pos="0 0 0.1"><freejoint/><geom type="mesh" mesh="block"/></body>
@@ -154,29 +168,14 @@ BLOCK = """
 </mujoco>"""
 
 
-def meshes(many: int) -> Any:
-    """A block of 0.2 m with so many further vertices inside, which belong to no face."""
-    corners = np.array(np.meshgrid(*[(-0.1, 0.1)] * 3)).reshape(3, -1).T
-    inside = np.random.default_rng(0).uniform(-0.05, 0.05, (many, 3))
-    vertices = " ".join(f"{x:.6g}" for x in np.concatenate([corners, inside]).ravel())
-    return mujoco.MjModel.from_xml_string(BLOCK.format(corners=vertices))
-
-
 def test_an_edit_of_a_mesh_counts_from_the_next_step_on():
-    model = meshes(0)
+    model = mujoco.MjModel.from_xml_string(BLOCK)
     data = mujoco.MjData(model)
     pliant.mj_step(model, data, 500)
     assert data.qpos[2] == pytest.approx(0.1, abs=1e-6)
     model.mesh_vert[:, 2] *= 1.5
     pliant.mj_step(model, data, 500)
     assert data.qpos[2] == pytest.approx(0.15, abs=1e-6)
-
-
-def test_meshes_are_not_compared_in_every_step():
-    """Those of a robot are megabytes, and to compare them took longer than its step."""
-    small, large = (Twin(meshes(many)) for many in (0, 20_000))
-    assert large.model.mesh_vert.nbytes > 200_000
-    assert large.pairs[:, 2].sum() < small.pairs[:, 2].sum() + 10_000
 
 
 FIELD = """<mujoco><option timestep="0.01"/><asset><hfield name="f" nrow="5" ncol="5" size="1 1 1 0.1"/></asset>
@@ -192,6 +191,62 @@ def test_an_edit_of_a_height_field_counts_from_the_next_step_on():
     model.hfield_data[:] = -0.05  # it sinks: what is raised would begin inside
     pliant.mj_step(model, data, 200)
     assert data.qpos[2] == pytest.approx(0.05, abs=1e-6)
+
+
+def test_a_layer_grows_with_its_geom():
+    """Elements of a foundation are sampled from the geom as it is."""
+    model = build(body('name="it" type="box" size=".1 .1 .1" mass="2"', "0 0 .1"), floor=True)
+    data, layer = mujoco.MjData(model), pliant.Foundation(1e7, 0.01, elements=25, side="-z", damping=100.0)
+    pliant.mj_step(model, data, 500, materials={"it": layer})
+    sunk = 0.1 - data.qpos[2]
+    assert 0.0 < sunk < 1e-4
+    model.geom("it").size[2] = 0.15
+    data.qpos[2] += 0.05
+    pliant.mj_step(model, data, 500, materials={"it": layer})
+    assert 0.15 - data.qpos[2] == pytest.approx(sunk, abs=1e-9)
+    model.geom("it").size[:2] = 0.2  # four times the area
+    pliant.mj_step(model, data, 500, materials={"it": layer})
+    assert 0.15 - data.qpos[2] == pytest.approx(sunk / 4, rel=1e-6)
+
+
+def test_materials_that_are_changed_in_place_count_from_the_next_step_on():
+    model = build(body('name="ball" size=".1" mass="1"', "0 0 .1"), floor=True, option='timestep=".01"')
+    data, materials = mujoco.MjData(model), {"*": pliant.Law(2e4)}
+    for stiffness in (1e4, 5e3):
+        materials["*"] = pliant.Law(2 * stiffness)  # two in series
+        pliant.mj_step(model, data, 1000, materials=materials)
+        assert 0.1 - data.qpos[2] == pytest.approx(9.81 / stiffness, rel=1e-6)
+
+
+def test_an_edit_counts_where_callbacks_are_set():
+    model = build(body('size=".1" mass="1"'), option='gravity="0 0 -1"')
+    data, seen = start(model), []
+
+    def control(model: Any, data: Any) -> None:
+        seen.append(float(model.opt.gravity[2]))
+
+    mujoco.set_mjcb_control(control)
+    pliant.mj_step(model, data)
+    model.opt.gravity[2] = -2.0
+    pliant.mj_step(model, data)
+    assert data.qacc[2] == pytest.approx(-2.0) and seen == [-1.0, -2.0] and model.opt.gravity[2] == -2.0
+
+
+UNDONE = pytest.mark.xfail(reason="Model::restore puts back all options as they were at the start of the step")
+
+
+@pytest.mark.parametrize("step", [mujoco.mj_step, pytest.param(pliant.mj_step, marks=UNDONE)], ids=["mujoco", "pliant"])
+def test_an_edit_by_a_callback_counts_from_the_next_step_on(step):
+    model = build(body('size=".1" mass="1"'), option='gravity="0 0 -1"')
+    data = start(model)
+
+    def control(model: Any, data: Any) -> None:
+        model.opt.gravity[2] -= 1.0
+
+    mujoco.set_mjcb_control(control)
+    for k in range(3):
+        step(model, data)
+        assert data.qacc[2] == pytest.approx(-1.0 - k) and model.opt.gravity[2] == -2.0 - k
 
 
 def test_an_edit_that_is_taken_back_is_taken_back():
@@ -262,8 +317,8 @@ def test_a_copy_of_a_model_is_another_model():
     pliant.mj_step(model, data)
     other = copy.deepcopy(model)
     other.opt.gravity[:] = 0.0
-    twin = mujoco.MjData(other)
-    pliant.mj_step(other, twin)
+    alone = mujoco.MjData(other)
+    pliant.mj_step(other, alone)
     model_before = model.opt.gravity.copy()
     pliant.mj_step(model, data)
     np.testing.assert_array_equal(model.opt.gravity, model_before)
