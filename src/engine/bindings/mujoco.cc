@@ -65,6 +65,11 @@ Materials* new_materials(nb::handle geom, nb::handle geom_law, nb::handle joint,
   throw nb::python_error();
 }
 
+const Stepper& begun(const Stepper& stepper) {
+  if (!stepper.begun()) raise("pliant.errors", "InputError", "no step of this data was begun, or it was refused");
+  return stepper;
+}
+
 // One thread at a time steps a data, and where callbacks are set, which know the user's model, one at all.
 class Turn {
  public:
@@ -260,11 +265,6 @@ nb::tuple roll(Stepper& stepper, std::uintptr_t model, std::uintptr_t data, cons
     return 0;
   });
   return nb::make_tuple(next, hard);
-}
-
-const Stepper& begun(const Stepper& stepper) {
-  if (!stepper.begun()) raise("pliant.errors", "InputError", "no step of this data was begun, or it was refused");
-  return stepper;
 }
 
 nb::object copy_of(View<const double> values) {

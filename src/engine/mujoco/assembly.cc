@@ -151,8 +151,8 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
   for (int i = 0; i < n; i++) {
     if (jacobian_start_[i] == jacobian_start_[i + 1]) friction_[i] = 0;  // nothing that it could hold
   }
-  if (flow) turn(*flow, work);
   step.h = m.opt.timestep;
+  if (flow) turn(*flow, work);
   step.mass_start = mass_start_;
   step.mass_column = mass_column_;
   step.mass_value = mass_value_;
@@ -187,7 +187,7 @@ void Assembly::add_mass(const mjModel& m, const mjtNum* M, const Passive& passiv
       if (m.mapM2D[e] < 0) continue;
       const int column = m.D_colind[e];
       double value_here = M[m.mapM2D[e]];
-      if (column == j && passive.implicit) value_here += h * (passive.damping[j] + h * passive.stiffness[j]);
+      if (column == j && passive.implicit) value_here += passive.inertia(h, j);
       mass_column_[end] = column;
       mass_value_[end++] = value_here;
     }
@@ -313,6 +313,7 @@ int Assembly::add_own(const mjModel& m, const mjData& d, const Materials& materi
 
 // Rows see the mean velocity, and what changes that of the end, which is told in the frames that bodies have there:
 //   p = G v- + G R (v1 - v~),   R the turn of the step
+// Servos and dampers, as far as they damp, see the velocity of the end, p = G v1.
 void Assembly::turn(const Flow& flow, Workspace& work) {
   const int n = own + elements + extra, nv = flow.end.size();
   View<double> row = work.take<double>(nv);
@@ -325,15 +326,17 @@ void Assembly::turn(const Flow& flow, Workspace& work) {
   std::int64_t end = 0;
   jacobian_start_[0] = 0;
   for (int i = 0; i < n; i++) {
+    const double springs = step.h * stiffness[i];
+    const double share = i < own + elements || !(damping[i] > 0) ? 1 : springs / (springs + damping[i]);
     std::fill(row.begin(), row.end(), 0.0);
     for (auto e = start[i]; e < start[i + 1]; e++) {
       row[column[e]] = values[e];
-      offset[i] += values[e] * flow.mean[column[e]];
+      offset[i] += share * values[e] * flow.mean[column[e]];
     }
-    flow.to_end(row);
+    if (share > 0) flow.to_end(row);
     for (int j = 0; j < nv; j++) {
       if (row[j] == 0) continue;
-      offset[i] -= row[j] * flow.end[j];
+      offset[i] -= share * row[j] * flow.end[j];
       jacobian_column_[end] = j;
       jacobian_value_[end++] = row[j];
     }

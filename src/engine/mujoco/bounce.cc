@@ -59,7 +59,7 @@ void Stepper::bounce(const Options& options) {
   std::copy(step.force.begin(), step.force.end(), other.begin());
   if (flows_) {
     Flow::find_inertial(m, *d_, other);
-    for (int j = 0; j < nv; j++) other[j] += flowing_[j] - d_->qfrc_bias[j];
+    for (int j = 0; j < nv; j++) other[j] += d_->qfrc_smooth[j];
   }
   const mjModel* own = model_.own();
   guarded([&] { mujoco.mj_solveM(own, d_, gained.data(), other.data(), 1); });

@@ -96,38 +96,56 @@ double Flow::short_steps(const mjModel& m, const mjData& d) const {
   return most;
 }
 
-bool Flow::follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work) {
+bool Flow::follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+                  Workspace& work) {
   const mjModel& m = model.given();
   turns.clear();
   if (!is_needed(model, d, work)) return false;
   mean = work.take<double>(m.nv);
   end = work.take<double>(m.nv);
   const double steps = short_steps(m, d);
-  if (steps <= flow_tuning[3]) run(model, d, force, static_cast<int>(steps), aside, work);
-  else keep_turning(model, d, force, work);
+  if (steps <= flow_tuning[3]) run(model, d, force, static_cast<int>(steps), implicit, aside, work);
+  else keep_turning(model, d, force, implicit, aside, work);
   double sum = 0;
   for (int j = 0; j < m.nv; j++) sum += 0 * (end[j] * end[j]);
   return sum == 0;
 }
 
-// Of what turns too fast for a step to follow: it keeps its velocity, and its energy.
-void Flow::keep_turning(Model& model, mjData& d, View<const double> force, Workspace& work) {
-  const mjModel& m = model.given();
+// inertia := forces of inertia at the start; end := the velocity after all others have pushed, as in a step without a flow.
+void Flow::push(const mjModel& m, const mjModel* own, mjData& d, View<const double> force, View<const double> implicit,
+                mjData* there, View<const double> inertia, Workspace& work) {
+  const int nv = static_cast<int>(m.nv);
   const Workspace::Mark mark = work.mark();
-  View<double> pull = work.take<double>(m.nv);
-  find_inertial(m, d, pull);
-  for (int j = 0; j < m.nv; j++) pull[j] += force[j] - d.qfrc_bias[j];
-  const mjModel* own = model.own();
-  guarded([&] { mujoco.mj_solveM(own, &d, end.data(), pull.data(), 1); });
-  for (int j = 0; j < m.nv; j++) mean[j] = end[j] = d.qvel[j] + m.opt.timestep * end[j];
-  M = d.M;
+  View<double> pull = work.take<double>(nv), rate = work.take<double>(nv);
+  for (int j = 0; j < nv; j++) pull[j] = force[j] + inertia[j];
+  mjData* where = &d;
+  if (!implicit.empty()) {
+    where = there;
+    std::copy_n(d.M, m.nC, there->M);
+    for (int j = 0; j < nv; j++) there->M[m.M_rowadr[j] + m.M_rownnz[j] - 1] += implicit[j];
+    guarded([&] { mujoco.mj_factorM(own, there); });
+  }
+  guarded([&] { mujoco.mj_solveM(own, where, rate.data(), pull.data(), 1); });
+  for (int j = 0; j < nv; j++) end[j] = d.qvel[j] + m.opt.timestep * rate[j];
   work.release(mark);
+}
+
+// Of what turns too fast for a step to follow: it keeps its velocity, and its energy.
+void Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+                        Workspace& work) {
+  const mjModel& m = model.given();
+  View<double> inertia = work.take<double>(m.nv);
+  find_inertial(m, d, inertia);
+  push(m, model.own(), d, force, implicit, aside.of(model, d), inertia, work);
+  std::copy(end.begin(), end.end(), mean.begin());
+  M = d.M;
 }
 
 // The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
 // positions, one of the velocities there, half a step of the positions. By the velocity of the middle, (v0 + v1) / 2, it is the
 // same backwards, and keeps its energy for hours.
-void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Aside& aside, Workspace& work) {
+void Flow::run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+               Workspace& work) {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
   const double h = m.opt.timestep;
@@ -140,9 +158,9 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Asi
   std::fill_n(weightless.opt.gravity, 3, 0.0);
   mjData* there = aside.of(model, d);
   guarded([&] { mujoco.mj_rne(&weightless, &d, 0, pull.data()); });
-  for (int j = 0; j < nv; j++) pull[j] += force[j] - d.qfrc_bias[j];
-  guarded([&] { mujoco.mj_solveM(own, &d, rate.data(), pull.data(), 1); });
-  for (int j = 0; j < nv; j++) end[j] = d.qvel[j] + h * rate[j];
+  push(m, own, d, force, implicit, there, pull, work);
+  View<double> kicked = work.take<double>(nv);
+  std::copy(end.begin(), end.end(), kicked.begin());
   std::copy_n(d.qpos, nq, there->qpos);
   double before = 0;  // of positions
   for (int k = 0; k < (exact ? 3 : 1) * steps; k++) {
@@ -183,7 +201,38 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Asi
   });
   M = there->M;
   find_turns(m, d, there->qpos);
+  keep_energy(m, own, d, there, kicked, work);
   work.release(mark);
+}
+
+// Inertia alone keeps the energy of every tree, and the velocity of its centre of mass where it flies; so does this, to rounding.
+void Flow::keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
+                       Workspace& work) {
+  const int nv = static_cast<int>(m.nv);
+  View<double> p = work.take<double>(nv), q = work.take<double>(nv);
+  guarded([&] {
+    mujoco.mj_mulM(own, &d, p.data(), kicked.data());
+    mujoco.mj_mulM(own, there, q.data(), end.data());
+  });
+  for (int first = 0, last = 0; first < nv; first = last) {
+    double old_energy = 0, energy = 0;
+    for (last = first; last < nv && m.dof_treeid[last] == m.dof_treeid[first]; last++) {
+      old_energy += p[last] * kicked[last];
+      energy += q[last] * end[last];
+    }
+    double flight[3] = {}, of_flight = 0;  // of the centre of mass, which keeps its velocity
+    const double mass = m.body_subtreemass[m.body_rootid[m.dof_bodyid[first]]];
+    for (int k = 0; k < 3 && m.jnt_type[m.dof_jntid[first]] == mjJNT_FREE; k++) {
+      flight[k] = q[first + k] / mass;
+      of_flight += q[first + k] * flight[k];
+    }
+    if (!(energy - of_flight > tiny * energy && old_energy > of_flight)) continue;
+    const double scale = std::sqrt((old_energy - of_flight) / (energy - of_flight));
+    for (int j = first; j < last; j++) {
+      const double translation = j < first + 3 ? flight[j - first] : 0;
+      end[j] = translation + scale * (end[j] - translation);
+    }
+  }
 }
 
 void Flow::find_turns(const mjModel& m, const mjData& d, const mjtNum* q) {

@@ -26,8 +26,10 @@ class Flow {
   const mjtNum* M = nullptr;
   Pool<Turn> turns;
 
-  // force: (nv,) what acts beside gravity and inertia, constant over the step. False: nothing moves to speak of.
-  bool follow(Model& model, mjData& d, View<const double> force, Aside& aside, Workspace& work);
+  // force: (nv,) smooth forces at the start, those of inertia among them. implicit: (nv,) what implicit ones add to the
+  // diagonal of M, or empty. False: an Euler step will do.
+  bool follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+              Workspace& work);
 
   // From the frames of the start of the step to those of its end, and back.
   void to_end(View<double> x) const;
@@ -40,9 +42,15 @@ class Flow {
   static void find_lossy(const mjModel& m, const mjData& d, View<char> lossy);
   bool is_needed(Model& model, mjData& d, Workspace& work) const;
   double short_steps(const mjModel& m, const mjData& d) const;
-  void keep_turning(Model& model, mjData& d, View<const double> force, Workspace& work);
+  void push(const mjModel& m, const mjModel* own, mjData& d, View<const double> force, View<const double> implicit,
+            mjData* there, View<const double> inertia, Workspace& work);
+  void keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+                    Workspace& work);
+  void keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
+                   Workspace& work);
   void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);
-  void run(Model& model, mjData& d, View<const double> force, int steps, Aside& aside, Workspace& work);
+  void run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+           Workspace& work);
 };
 
 extern double flow_tuning[4];

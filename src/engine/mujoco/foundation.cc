@@ -108,7 +108,8 @@ std::string name_of(const mjModel& m, int g) {
                                    "cylinder", "box",    "mesh",   "sdf"};
   const char* name = m.names + m.name_geomadr[g];
   const int kind = m.geom_type[g];
-  return "geom " + (*name ? "'" + std::string(name) + "'" : std::to_string(g)) + " (" + (kind < 9 ? kinds[kind] : "?") + ")";
+  return "geom " + (*name ? "'" + std::string(name) + "'" : std::to_string(g)) + " (" + (kind < 9 ? kinds[kind] : "?") +
+         ")";
 }
 
 const Layer* layer_of(const Materials& materials, int geom) {

@@ -32,6 +32,8 @@ class Passive {
   Pool<double> value;
   View<double> stiffness, damping;  // K and D of joints, (nv,)
   bool implicit = false;            // whether there are any
+  // What they add to the diagonal of M.
+  double inertia(double h, int j) const { return h * (damping[j] + h * stiffness[j]); }
 
   // After velocities and forces of actuators are known. force: (nv,) the forces of the step, out of which those are taken
   // that rows replace.

@@ -116,29 +116,20 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   }
   passive_.find(model_, *d_, smooth_force_, work_);
   lap(kinematics);
-  // What springs and dampers of joints hold is implicit; the rest of the smooth forces flows.
-  flowing_ = work_.take<double>(nv);
-  View<double> held = work_.filled(nv, 0.0);
+  View<double> implicit;
   if (passive_.implicit) {
-    for (int j = 0; j < nv; j++) held[j] = d_->qfrc_spring[j] + d_->qfrc_damper[j];
-    for (int r = 0; r < passive_.rows.size(); r++) {
-      const ExtraRow& row = passive_.rows[r];
-      for (int e = row.first; e < row.first + row.count && row.tendon; e++)
-        held[passive_.column[e]] -= passive_.value[e] * row.taken;
-    }
-    for (int j = 0; j < nv; j++) held[j] -= m.opt.timestep * passive_.stiffness[j] * d_->qvel[j];
+    implicit = work_.take<double>(nv);
+    for (int j = 0; j < nv; j++) implicit[j] = passive_.inertia(m.opt.timestep, j);
   }
-  for (int j = 0; j < nv; j++) flowing_[j] = smooth_force_[j] - held[j] + d_->qfrc_bias[j];
-  flows_ = flow_.follow(model_, *d_, flowing_, aside_, work_);
-  if (flows_) {  // M (v~ - v0) / h
-    std::fill(smooth_force_.begin(), smooth_force_.end(), 0.0);
-    for (int i = 0; i < nv; i++) {
+  flows_ = flow_.follow(model_, *d_, smooth_force_, implicit, aside_, work_);
+  if (flows_) {
+    View<double> change = work_.take<double>(nv);
+    for (int j = 0; j < nv; j++) change[j] = (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
+    for (int i = 0; i < nv; i++) {  // M (v~ - v0) / h
+      smooth_force_[i] = implicit.empty() ? 0 : implicit[i] * change[i];
       for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++) {
-        if (m.mapM2D[e] < 0) continue;
-        const int j = m.D_colind[e];
-        smooth_force_[i] += flow_.M[m.mapM2D[e]] * (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
+        if (m.mapM2D[e] >= 0) smooth_force_[i] += flow_.M[m.mapM2D[e]] * change[m.D_colind[e]];
       }
-      smooth_force_[i] += held[i];
     }
   }
   smooth_ = work_.mark();
@@ -211,7 +202,9 @@ void Stepper::solve_rows(const Options& options, View<const double> guess, View<
   report_ = found;
   report_.iterations += iterations;
   report_.factorizations += factorizations;
-  if (found.status == Status::non_finite) throw BlownUp("at t = " + shown(d_->time) + " s: non-finite numbers in the answer: look for extreme stiffness, forces or masses");
+  if (found.status == Status::non_finite)
+    throw BlownUp("at t = " + shown(d_->time) +
+                  " s: non-finite numbers in the answer: look for extreme stiffness, forces or masses");
 }
 
 void Stepper::solve(const Options& options, bool closes) {

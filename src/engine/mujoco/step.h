@@ -98,7 +98,7 @@ class Stepper {
   std::size_t stack_ = 0, base_ = 0;
   bool flows_ = false, begun_ = false;
   Workspace::Mark smooth_{};  // behind what does not depend on the rows
-  View<double> smooth_force_, flowing_, v1_, force_, guess_;
+  View<double> smooth_force_, v1_, force_, guess_;
   View<char> open_;
   Report report_;
   double last_ = 0, began_ = 0;
