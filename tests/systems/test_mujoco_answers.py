@@ -26,7 +26,7 @@ ROBOTS = {
 
 
 @pytest.mark.parametrize("step", [0.002, 0.01, 0.02])
-@pytest.mark.parametrize("stiffness", [None, 1e10])
+@pytest.mark.parametrize("stiffness", [CONTACT, 1e10])
 def test_a_light_box_carries_a_heavy_one(stiffness, step):
     """1 kg under 1e6 kg, each on four corners: both rest at the indentation of their law.
 
@@ -35,13 +35,13 @@ def test_a_light_box_carries_a_heavy_one(stiffness, step):
     box = 'name="{}" type="box" size="{} {} .2" mass="{}"'
     world = body(box.format("low", 0.2, 0.2, 1), "0 0 .2") + body(box.format("high", 0.19, 0.19, 1e6), "0 0 .6")
     model = build(world, floor=True, option=f'timestep="{step}"')
-    K = CONTACT if stiffness is None else stiffness
+    K = stiffness
     low, high = (1e6 + 1) * WEIGHT / (4 * K), 1e6 * WEIGHT / (4 * K)
     data = start(model)
-    part = 1.0 if stiffness is None else 0.9  # 1e6 kg on the default stiffness would swing on for a minute
+    part = 1.0 if stiffness == CONTACT else 0.9  # 1e6 kg on the softer springs would swing on for a minute
     data.qpos[2] -= part * low
     data.qpos[9] -= part * (low + high)
-    materials = None if stiffness is None else {"low": pliant.Law(stiffness)}
+    materials = {"low": pliant.Law(stiffness, 0.02 * stiffness if stiffness == CONTACT else 0.0)}
     pliant.mj_step(model, data, 1000, materials=materials)
     assert np.abs(data.qvel).max() < 1e-9
     assert 0.2 - data.qpos[2] == pytest.approx(low, rel=1e-6)
@@ -133,7 +133,7 @@ def lying() -> tuple[Any, float, float]:
     """A humanoid that has fallen on its side, and the factorizations of a step while it fell and while it lay."""
     model = humanoid(0.003, servos=False)
     data = mujoco.MjData(model)
-    data.qpos[2], data.qpos[3:7] = 0.3, [np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
+    data.qpos[2], data.qpos[3:7] = 0.4, [np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
     pliant.mj_step(model, data, 500)
     falling = pliant.stats(data).factorizations
     pliant.mj_step(model, data, 500)
@@ -149,7 +149,6 @@ def test_a_humanoid_that_falls_takes_few_factorizations(lying):
     assert lying[1] < 9
 
 
-@pytest.mark.xfail(reason="Newton starts from a velocity, not from the forces of the step before")
 def test_a_humanoid_that_lies_takes_few_factorizations(lying):
     assert lying[2] < 5
 

@@ -318,9 +318,6 @@ import os; os._exit(0)
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    reason="Turn locks the data first and then the callbacks: two threads may hold one each", strict=False
-)
 def test_callbacks_that_step_across_threads_do_not_lock_each_other_out():
     """A thread steps a data, and another's callback the same one."""
     command = [sys.executable, "-c", ACROSS]

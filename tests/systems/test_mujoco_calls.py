@@ -204,10 +204,6 @@ def driven() -> tuple[Any, Any]:
     return model, start(model)
 
 
-UNCHECKED = pytest.mark.xfail(reason="Stepper::check in step.cc looks at neither mocap bodies nor activations")
-
-
-@UNCHECKED
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["mocap_pos", "mocap_quat"])
 def test_places_of_mocap_bodies_that_are_not_finite_are_refused_by_name(name, value):
@@ -217,16 +213,12 @@ def test_places_of_mocap_bodies_that_are_not_finite_are_refused_by_name(name, va
         pliant.mj_step(model, data)
 
 
-UNNAMED = pytest.mark.xfail(reason="the answer is not finite: step.cc does not look for what has made it so")
-
-
-@pytest.mark.parametrize("named", [False, pytest.param(True, marks=UNNAMED)])
 @pytest.mark.parametrize("name", ["qfrc_applied", "xfrc_applied", "mocap_pos"])
-def test_inputs_that_are_too_large_are_an_error(name, named):
+def test_inputs_that_are_too_large_are_an_error(name):
     model, data = driven()
     place = {"qfrc_applied": -1, "xfrc_applied": (3, 0), "mocap_pos": (0, 1)}[name]
     getattr(data, name)[place] = 1e300
-    with pytest.raises(pliant.PliantError, match=rf"data\.{name}" if named else "finite"):
+    with pytest.raises(pliant.PliantError, match=rf"finite.*data\.{name}"):
         pliant.mj_step(model, data)
 
 
@@ -458,7 +450,6 @@ except pliant.InputError:
 """
 
 
-@pytest.mark.xfail(reason="Stepper::begin resets the memory in which elements and forces of the step before are")
 def test_contacts_may_be_asked_for_after_a_step_that_failed():
     """It read memory that was given back."""
     strict = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # what is given back is gone at once

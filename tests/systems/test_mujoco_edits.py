@@ -232,10 +232,7 @@ def test_an_edit_counts_where_callbacks_are_set():
     assert data.qacc[2] == pytest.approx(-2.0) and seen == [-1.0, -2.0] and model.opt.gravity[2] == -2.0
 
 
-UNDONE = pytest.mark.xfail(reason="Model::restore puts back all options as they were at the start of the step")
-
-
-@pytest.mark.parametrize("step", [mujoco.mj_step, pytest.param(pliant.mj_step, marks=UNDONE)], ids=["mujoco", "pliant"])
+@pytest.mark.parametrize("step", [mujoco.mj_step, pliant.mj_step], ids=["mujoco", "pliant"])
 def test_an_edit_by_a_callback_counts_from_the_next_step_on(step):
     model = build(body('size=".1" mass="1"'), option='gravity="0 0 -1"')
     data = start(model)

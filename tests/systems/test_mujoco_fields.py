@@ -52,8 +52,8 @@ FREE = {
         <clock/></sensor>""",
         flags='energy="enable" contact="disable"',
     ),
-    "ball": lambda: build(
-        """<body pos="0 0 1"><joint name="j" type="ball"/><geom type="box" size=".1 .2 .3" pos=".3 0 0"/></body>
+    "ball": lambda: build(  # which is balanced: what inertia does within a step is another matter
+        """<body pos="0 0 1"><joint name="j" type="ball"/><geom size=".2"/></body>
         <body mocap="true" pos="3 0 0"><geom size=".1"/></body>""",
         rest='<sensor><ballquat joint="j"/><ballangvel joint="j"/></sensor>',
     ),

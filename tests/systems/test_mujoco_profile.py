@@ -61,10 +61,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-UNTIMED = pytest.mark.xfail(reason="Stepper::take takes no lap: the solve elsewhere counts as assembly")
-
-
-@pytest.mark.parametrize("case", [pytest.param(c, marks=UNTIMED if c == "printed" else ()) for c in MODELS])
+@pytest.mark.parametrize("case", MODELS)
 def test_steps_of_every_kind_are_counted_and_timed(case):
     model, options = MODELS[case]
     data = start(model)

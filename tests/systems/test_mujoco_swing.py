@@ -24,9 +24,7 @@ ARM = """
 </mujoco>"""
 
 
-def thrown(
-    joint: str, step: float, speed: float, gravity: str = "0 0 0", *, damping: float = 0.0
-) -> tuple[Any, Any]:
+def thrown(joint: str, step: float, speed: float, gravity: str = "0 0 0", *, damping: float = 0.0) -> tuple[Any, Any]:
     model = mujoco.MjModel.from_xml_string(ARM.format(joint=joint, step=step, gravity=gravity, damping=damping))
     data = mujoco.MjData(model)
     data.qvel[3:7] = speed * np.array([0.5, 0.6, 0.7, 0.3])

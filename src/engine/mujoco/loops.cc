@@ -8,7 +8,7 @@ namespace pliant {
 namespace {
 
 constexpr int rounds = 20;
-constexpr double exact = 1e-10;      // of the longest way of a row, where it is closed
+constexpr double exact = 1e-12;      // of the longest way of a row, where it is closed
 constexpr double rounding = 1e-15;   // of a metre or a radian, the size of what is closed, times the same
 constexpr double contracting = 0.8;  // each round at least; else the step is too large to look ahead
 

@@ -13,6 +13,7 @@ namespace {
 constexpr int looks = 2;           // for contacts and limits that only come within reach by what the step does
 constexpr double blown_up = 1e10;  // mjMAXVAL, beyond which MuJoCo starts afresh
 constexpr double largest = 1e100;  // input
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -70,7 +71,9 @@ void Stepper::check() const {
       sum += 0 * one.values[i];
       most = std::max(most, std::fabs(one.values[i]));
     }
-    const double limit = one.is_state ? blown_up : largest;
+    const double limit = one.is_state             ? blown_up
+                         : one.values == d_->ctrl ? infinite
+                                                  : largest;  // MuJoCo takes it for 0
     if (sum == 0 && most <= limit) continue;
     for (int i = 0; i < one.count; i++) {
       const double found = one.values[i];
