@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace pliant {
-double flow_tuning[4] = {1e-10, 1e-4, 0, 120};
+double flow_tuning[4] = {1e-10, 1e-3, 0, 0};
 namespace {
 
 constexpr int rounds = 8;                                  // for the velocity of the middle
 constexpr double round_turn = 0.1, turn_about_axis = 0.5;  // [rad] of a short step
 // Three steps that make one of fourth order (Yoshida, Phys. Lett. A 150, 1990).
 constexpr double composed[3] = {1.3512071919596578, -1.7024143839193153, 1.3512071919596578};
-constexpr double same = 1e-9;   // of it
-constexpr double tiny = 1e-12;  // [rad/s, m/s]
-constexpr double least = 1e-6;  // [rad, m] of all joints together in a step: what moves less kicks nothing
+constexpr double contracting = 0.7;  // each round at least, else steps are too long
+constexpr double faithful = 1.1;     // times the velocities, or as much less, within which they have followed
+constexpr double most_steps = 120;   // what needs more keeps its velocity
+constexpr double same = 1e-9;        // of it
+constexpr double tiny = 1e-12;       // [rad/s, m/s]
+constexpr double least = 1e-6;       // [rad, m] of all joints together in a step: what moves less kicks nothing
 
 }  // namespace
 
@@ -99,16 +103,13 @@ double Flow::short_steps(const mjModel& m, const mjData& d) const {
 bool Flow::follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
                   Workspace& work) {
   const mjModel& m = model.given();
-  turns.clear();
   if (!is_needed(model, d, work)) return false;
   mean = work.take<double>(m.nv);
   end = work.take<double>(m.nv);
-  const double steps = short_steps(m, d);
-  if (steps <= flow_tuning[3]) run(model, d, force, static_cast<int>(steps), implicit, aside, work);
-  else keep_turning(model, d, force, implicit, aside, work);
-  double sum = 0;
-  for (int j = 0; j < m.nv; j++) sum += 0 * (end[j] * end[j]);
-  return sum == 0;
+  for (double steps = short_steps(m, d); steps <= most_steps; steps *= 2) {
+    if (run(model, d, force, static_cast<int>(steps), implicit, aside, work)) return true;
+  }
+  return keep_turning(model, d, force, implicit, aside, work);
 }
 
 // inertia := forces of inertia at the start; end := the velocity after all others have pushed, as in a step without a flow.
@@ -131,7 +132,7 @@ void Flow::push(const mjModel& m, const mjModel* own, mjData& d, View<const doub
 }
 
 // Of what turns too fast for a step to follow: it keeps its velocity, and its energy.
-void Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+bool Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
                         Workspace& work) {
   const mjModel& m = model.given();
   View<double> inertia = work.take<double>(m.nv);
@@ -139,12 +140,16 @@ void Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<
   push(m, model.own(), d, force, implicit, aside.of(model, d), inertia, work);
   std::copy(end.begin(), end.end(), mean.begin());
   M = d.M;
+  turns.clear();
+  double sum = 0;
+  for (int j = 0; j < m.nv; j++) sum += 0 * (end[j] * end[j]);
+  return sum == 0;
 }
 
 // The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
 // positions, one of the velocities there, half a step of the positions. By the velocity of the middle, (v0 + v1) / 2, it is the
 // same backwards, and keeps its energy for hours.
-void Flow::run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
                Workspace& work) {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
@@ -173,8 +178,9 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Vie
       mujoco.mj_factorM(own, there);
     });
     std::copy_n(end.data(), nv, there->qvel);
-    double change = 1, size = 1;
+    double change = 1, size = 1, last = std::numeric_limits<double>::infinity();
     for (int round = 0; round < rounds && change > same * size; round++) {
+      last = round > 0 ? change : last;
       guarded([&] {
         mujoco.mj_comVel(own, there);
         mujoco.mj_rne(&weightless, there, 0, pull.data());
@@ -187,6 +193,10 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Vie
         change = std::max(change, std::fabs(middle - there->qvel[j]));
         size = std::max(size, std::fabs(middle));
         there->qvel[j] = middle;
+      }
+      if (!(change < contracting * last)) {
+        work.release(mark);
+        return false;
       }
     }
     for (int j = 0; j < nv; j++) end[j] -= dt * rate[j];
@@ -201,12 +211,13 @@ void Flow::run(Model& model, mjData& d, View<const double> force, int steps, Vie
   });
   M = there->M;
   find_turns(m, d, there->qpos);
-  keep_energy(m, own, d, there, kicked, work);
+  const bool faithful_end = keep_energy(m, own, d, there, kicked, work);
   work.release(mark);
+  return faithful_end;
 }
 
 // Inertia alone keeps the energy of every tree, and the velocity of its centre of mass where it flies; so does this, to rounding.
-void Flow::keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
+bool Flow::keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
                        Workspace& work) {
   const int nv = static_cast<int>(m.nv);
   View<double> p = work.take<double>(nv), q = work.take<double>(nv);
@@ -228,14 +239,17 @@ void Flow::keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* 
     }
     if (!(energy - of_flight > tiny * energy && old_energy > of_flight)) continue;
     const double scale = std::sqrt((old_energy - of_flight) / (energy - of_flight));
+    if (!(scale < faithful && scale > 1 / faithful)) return false;
     for (int j = first; j < last; j++) {
       const double translation = j < first + 3 ? flight[j - first] : 0;
       end[j] = translation + scale * (end[j] - translation);
     }
   }
+  return true;
 }
 
 void Flow::find_turns(const mjModel& m, const mjData& d, const mjtNum* q) {
+  turns.clear();
   for (int j = 0; j < m.njnt; j++) {
     const int kind = m.jnt_type[j];
     if (kind != mjJNT_FREE && kind != mjJNT_BALL) continue;

@@ -44,12 +44,12 @@ class Flow {
   double short_steps(const mjModel& m, const mjData& d) const;
   void push(const mjModel& m, const mjModel* own, mjData& d, View<const double> force, View<const double> implicit,
             mjData* there, View<const double> inertia, Workspace& work);
-  void keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
+  bool keep_turning(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
                     Workspace& work);
-  void keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
+  bool keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
                    Workspace& work);
   void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);
-  void run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+  bool run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
            Workspace& work);
 };
 
