@@ -6,33 +6,37 @@
 
 namespace pliant {
 
-#define PLIANT_MUJOCO_FUNCTIONS(X)                                                                       \
-  X(mj_collision)                                                                                        \
-  X(mj_comPos)                                                                                           \
-  X(mj_comVel)                                                                                           \
-  X(mj_deleteData)                                                                                       \
-  X(mj_differentiatePos)                                                                                 \
-  X(mj_energyPos)                                                                                        \
-  X(mj_energyVel)                                                                                        \
-  X(mj_Euler)                                                                                            \
-  X(mj_factorM)                                                                                          \
-  X(mj_fwdAcceleration)                                                                                  \
-  X(mj_fwdActuation)                                                                                     \
-  X(mj_fwdKinematics)                                                                                    \
-  X(mj_fwdVelocity)                                                                                      \
-  X(mj_geomDistance)                                                                                     \
-  X(mj_getState)                                                                                         \
-  X(mj_integratePos)                                                                                     \
-  X(mj_island)                                                                                           \
-  X(mj_isSparse)                                                                                         \
-  X(mj_kinematics)                                                                                       \
-  X(mj_makeConstraint)                                                                                   \
-  X(mj_makeData)                                                                                         \
-  X(mj_makeM)                                                                                            \
-  X(mj_mulJacTVec)                                                                                       \
-  X(mj_mulJacVec)                                                                                        \
-  X(mj_mulM) X(mj_projectConstraint) X(mj_referenceConstraint) X(mj_rne) X(mj_sensorAcc) X(mj_sensorPos) \
-      X(mj_sensorVel) X(mj_setState) X(mj_solveM) X(mj_tendon) X(mj_transmission) X(mj_version)
+#define PLIANT_MUJOCO_FUNCTIONS(X) \
+  X(mj_collision)                  \
+  X(mj_comPos)                     \
+  X(mj_comVel)                     \
+  X(mj_deleteData)                 \
+  X(mj_differentiatePos)           \
+  X(mj_energyPos)                  \
+  X(mj_energyVel)                  \
+  X(mj_Euler)                      \
+  X(mj_factorM)                    \
+  X(mj_fwdAcceleration)            \
+  X(mj_fwdActuation)               \
+  X(mj_fwdKinematics)              \
+  X(mj_fwdVelocity)                \
+  X(mj_geomDistance)               \
+  X(mj_getState)                   \
+  X(mj_integratePos)               \
+  X(mj_island)                     \
+  X(mj_isSparse)                   \
+  X(mj_kinematics)                 \
+  X(mj_makeConstraint)             \
+  X(mj_makeData)                   \
+  X(mj_makeM)                      \
+  X(mj_mulJacTVec)                 \
+  X(mj_mulJacVec)                  \
+  X(mj_mulM)                       \
+  X(mj_projectConstraint)          \
+  X(mj_referenceConstraint)        \
+  X(mj_rne)                        \
+  X(mj_sensorAcc)                  \
+  X(mj_sensorPos) X(mj_sensorVel) X(mj_setState) X(mj_solveM) X(mj_tendon) X(mj_transmission) X(mj_version)
 
 // The names of its variables that hold callbacks.
 #define PLIANT_MUJOCO_CALLBACKS(X) \

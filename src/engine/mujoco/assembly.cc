@@ -10,6 +10,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double noise = 1e-14;          // of the largest entry of a contact, below which there is only rounding
 constexpr double least_friction = 1e-5;  // mjMINMU, which MuJoCo makes of a coefficient of 0
+constexpr double near_closing = 0.5;     // of a gap, down to which a contact does not come near closing
 constexpr double rigid_friction = 1e8;   // [N s/m] of dry friction, within its range
 
 bool is_contact(int type) { return type == mjCNSTR_CONTACT_ELLIPTIC || type == mjCNSTR_CONTACT_FRICTIONLESS; }
@@ -249,6 +250,7 @@ void Assembly::add_jacobian(const mjModel& m, const mjData& d, bool sparse, cons
 
 int Assembly::add_own(const mjModel& m, const mjData& d, const Materials& materials, View<const double> effective) {
   int blocks = 0;
+  left_out_ = 0;
   block_start_[0] = 0;
   for (int i = 0; i < own;) {
     const int type = d.efc_type[i], id = d.efc_id[i], size = block_size(d, i);
@@ -344,6 +346,48 @@ void Assembly::turn(const Flow& flow, Workspace& work) {
   }
   jacobian_column_ = jacobian_column_.part(0, static_cast<int>(end));
   jacobian_value_ = jacobian_value_.part(0, static_cast<int>(end));
+}
+
+double Assembly::rate(int row, View<const double> v) const {
+  double sum = offset[row];
+  for (auto e = jacobian_start_[row]; e < jacobian_start_[row + 1]; e++)
+    sum += jacobian_value_[e] * v[jacobian_column_[e]];
+  return sum;
+}
+
+void Assembly::leave_out_open(View<const double> v) {
+  complete();
+  for (int b = 0; b < step.blocks(); b++) {
+    const auto i = static_cast<int>(block_start_[b]);
+    const Kind kind = step.kind_of(i);
+    if (i >= own || (kind != Kind::normal && kind != Kind::unilateral) || !(value[i] > 0)) continue;
+    if (!(value[i] + step.h * rate(i, v) > near_closing * value[i])) continue;
+    kind_[i] = static_cast<std::int64_t>(Kind::inert);
+    left_out_++;
+  }
+}
+
+bool Assembly::take_back(View<const double> v) {
+  bool any = false;
+  for (int b = 0; b < step.blocks() && left_out_ > 0; b++) {
+    const auto i = static_cast<int>(block_start_[b]);
+    if (step.kind_of(i) != Kind::inert || !(value[i] + step.h * rate(i, v) < 0)) continue;
+    take_back(i);
+    any = true;
+  }
+  return any;
+}
+
+void Assembly::take_back(int row) {
+  const bool rubs = known[row].type == mjCNSTR_CONTACT_ELLIPTIC;
+  kind_[row] = static_cast<std::int64_t>(rubs ? Kind::normal : Kind::unilateral);
+  left_out_--;
+}
+
+void Assembly::complete() {
+  for (int i = 0; i < own && left_out_ > 0; i++) {
+    if (step.kind_of(i) == Kind::inert) take_back(i);
+  }
 }
 
 }  // namespace pliant

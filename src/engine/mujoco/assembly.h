@@ -25,10 +25,21 @@ class Assembly {
   void build(Model& model, const mjData& d, const Materials& materials, const Passive& passive, const Patches& patches,
              View<const double> velocity, View<const double> force, const Flow* flow, Workspace& work);
 
+  // Leaves out limits and contacts that are open and do not come near closing at the velocity v.
+  void leave_out_open(View<const double> v);
+  // Takes those back that close at v after all; whether there were any.
+  bool take_back(View<const double> v);
+  // Takes all back.
+  void complete();
+
   // To be changed: gaps of contacts that are followed, laws and offsets of those that bounce.
   View<double> value, offset, stiffness, damping, exponent, dissipation;
 
  private:
+  int left_out_ = 0;
+
+  void take_back(int row);
+  double rate(int row, View<const double> v) const;
   View<std::int64_t> mass_start_, mass_column_, jacobian_start_, jacobian_column_, block_start_, kind_;
   View<double> mass_value_, jacobian_value_, lower_, upper_, friction_;
 

@@ -12,12 +12,24 @@ constexpr double exact = 1e-12;      // of the longest way of a row, where it is
 constexpr double rounding = 1e-15;   // of a metre or a radian, the size of what is closed, times the same
 constexpr double contracting = 0.8;  // each round at least; else the step is too large to look ahead
 
+// Whether an equality is other than linear in the positions of joints.
+bool bends(const mjModel& m, const mjData& d) {
+  for (int e = 0; e < m.neq; e++) {
+    if (!d.eq_active[e]) continue;
+    const mjtNum* poly = m.eq_data + mjNEQDATA * e;
+    const bool straight = m.eq_type[e] == mjEQ_JOINT && poly[2] == 0 && poly[3] == 0 && poly[4] == 0;
+    if (!straight) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Stepper::close_loops(const Options& options) {
   const int count = d_->ne;
   if (count == 0 || materials_->by_reference) return;
   const mjModel& m = model_.given();
+  if (!bends(m, *d_)) return;
   const Step& step = assembly_.step;
   mjModel equalities = *model_.own();
   equalities.opt.disableflags |= mjDSBL_CONTACT | mjDSBL_LIMIT | mjDSBL_FRICTIONLOSS;

@@ -7,8 +7,9 @@ namespace pliant {
 
 void Model::refresh(const mjModel* user, View<const double> friction) {
   user_ = const_cast<mjModel*>(user);
-  given_ = own_ = *user;
+  own_ = *user;
   called_ = mujoco.has_callbacks();
+  if (called_) given_ = *user;
   changed_ = false;
   const auto ngeom = static_cast<std::size_t>(user->ngeom), npair = static_cast<std::size_t>(user->npair),
              nbody = static_cast<std::size_t>(user->nbody), njnt = static_cast<std::size_t>(user->njnt),

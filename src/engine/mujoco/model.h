@@ -22,7 +22,7 @@ class Model {
   // With the user's cone and limits of actuators as well as the arrays below.
   void set_cone(int cone) { own_.opt.cone = cone; }
 
-  const mjModel& given() const { return given_; }  // the user's settings
+  const mjModel& given() const { return called_ ? given_ : *user_; }  // the user's settings
   bool has_callbacks() const { return called_; }
 
   View<double> geom_gap, pair_gap, body_margin, joint_margin, tendon_margin;  // of own()

@@ -112,6 +112,7 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   const int nv = static_cast<int>(m.nv);
   smooth_force_ = work_.take<double>(nv);
   guess_ = work_.take<double>(nv);
+  near_ = work_.take<double>(nv);
   v1_ = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) {
     smooth_force_[j] = d_->qfrc_smooth[j];
@@ -197,7 +198,17 @@ void Stepper::assemble() {
   force_ = work_.filled(assembly_.step.rows(), 0.0);
 }
 
+// Without rows that are open and far from closing, unless they close after all.
 void Stepper::solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
+  if (!shifted) assembly_.leave_out_open(guess.empty() ? View<const double>(d_->qvel, v1_.size()) : guess);
+  solve_these(options, guess, start, shifted);
+  while (assembly_.take_back(v1_)) {
+    std::copy(v1_.begin(), v1_.end(), near_.begin());
+    solve_these(options, near_, {}, false);
+  }
+}
+
+void Stepper::solve_these(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
   const Report found = solver_.solve(assembly_.step, span_of(guess), span_of(start), options,
                                      {v1_.data(), static_cast<std::size_t>(v1_.size())},
                                      {force_.data(), static_cast<std::size_t>(force_.size())}, {}, {}, shifted);
@@ -243,6 +254,7 @@ void Stepper::solve(const Options& options, bool closes) {
   }
   if (closes) close_loops(options);
   if (materials_->bounces) bounce(options);
+  assembly_.complete();
   lap(solving);
 }
 

@@ -98,7 +98,7 @@ class Stepper {
   std::size_t stack_ = 0, base_ = 0;
   bool flows_ = false, begun_ = false;
   Workspace::Mark smooth_{};  // behind what does not depend on the rows
-  View<double> smooth_force_, v1_, force_, guess_;
+  View<double> smooth_force_, v1_, force_, guess_, near_;
   View<char> open_;
   Report report_;
   double last_ = 0, began_ = 0;
@@ -109,6 +109,7 @@ class Stepper {
   void find_open();
   void assemble();
   void solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted);
+  void solve_these(const Options& options, View<const double> guess, View<const double> start, bool shifted);
   bool centre();
   void follow_open(const Options& options);
   bool stretch(int a, int b, View<const double> v);

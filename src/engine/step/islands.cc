@@ -43,7 +43,9 @@ Islands find_islands(const Step& step, Workspace& work) {
     }
   }
   for (int b = 0; b < blocks; b++) {
-    const auto begin = step.jacobian_start[step.block_start[b]], end = step.jacobian_start[step.block_start[b + 1]];
+    const auto head = step.block_start[b];
+    if (step.block_start[b + 1] == head || step.kind_of(static_cast<int>(head)) == Kind::inert) continue;
+    const auto begin = step.jacobian_start[head], end = step.jacobian_start[step.block_start[b + 1]];
     for (auto e = begin + 1; e < end; e++) {
       join(parent, static_cast<int>(step.jacobian_column[begin]), static_cast<int>(step.jacobian_column[e]));
     }
