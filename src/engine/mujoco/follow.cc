@@ -86,8 +86,6 @@ void Stepper::follow_open(const Options& options) {
     }
     for (int i = 0; i < gaps.size(); i++) changed = changed || gaps[i] != assembly_.value[i];
     work_.release(inner);
-    fprintf(stderr, "again %d late %d missed %d changed %d way %g %g v1 %g %g\n", again, late.size(), missed.size(),
-            changed, way[0], way[1], v1_[0], v1_[1]);
     if (!changed || (again == 1 && missed.size() == late.size())) break;
     std::copy(force_.begin(), force_.end(), near.begin());
     solve_rows(options, {}, near, false);
