@@ -76,8 +76,10 @@ def test_contact_rows_are_differences_of_point_velocities(name, seed, layout):
     model, data = shaken(name, seed, option=f'jacobian="{layout}"')
     step = assembled(model, data)
     rows, heads = step.jacobian, data.contact.efc_address
-    assert data.ncon > 0 and np.all(heads >= 0)
+    assert np.count_nonzero(heads >= 0) > 0  # others are open and far from closing
     for c, head in enumerate(heads):
+        if head < 0:
+            continue
         found = np.zeros((6, model.nv))
         for sign, geom in zip((-1.0, 1.0), data.contact.geom[c], strict=True):
             linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))

@@ -50,13 +50,22 @@ void Reach::find_velocities(View<const double> v) {
   }
 }
 
-void Reach::centre_velocity(int g, double* to) const {
-  const int b = m_->geom_bodyid[g];
-  const double *c = cvel_.at(6 * b), *com = d_->subtree_com + 3 * m_->body_rootid[b], *x = d_->geom_xpos + 3 * g;
+void Reach::point_velocity(int body, const mjtNum* x, double* to) const {
+  const double *c = cvel_.at(6 * body), *com = d_->subtree_com + 3 * m_->body_rootid[body];
   const double r[3] = {x[0] - com[0], x[1] - com[1], x[2] - com[2]};
   to[0] = c[3] + c[1] * r[2] - c[2] * r[1];
   to[1] = c[4] + c[2] * r[0] - c[0] * r[2];
   to[2] = c[5] + c[0] * r[1] - c[1] * r[0];
+}
+
+void Reach::centre_velocity(int g, double* to) const { point_velocity(m_->geom_bodyid[g], d_->geom_xpos + 3 * g, to); }
+
+double Reach::opening(const mjContact& contact) const {
+  double p[3], q[3], sum = 0;
+  point_velocity(m_->geom_bodyid[contact.geom[0]], contact.pos, p);
+  point_velocity(m_->geom_bodyid[contact.geom[1]], contact.pos, q);
+  for (int k = 0; k < 3; k++) sum += contact.frame[k] * (q[k] - p[k]);
+  return sum;
 }
 
 double Reach::spin(int body) const { return norm(cvel_.at(6 * body)); }

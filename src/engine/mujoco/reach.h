@@ -28,6 +28,10 @@ class Reach {
   // A bound on how fast two geoms come nearer to each other at the velocity v. Of two that fall together it is small;
   // centres that go in circles turn their velocities on the way.
   double approach(int a, int b, View<const double> v);
+  // The velocity that the following is about.
+  void set_velocity(View<const double> v) { find_velocities(v); }
+  // How fast the gap of a contact grows.
+  double opening(const mjContact& contact) const;
   // How far bodies turn within the step at the velocity v [rad], (nbody,).
   View<const double> turns(View<const double> v);
 
@@ -40,6 +44,7 @@ class Reach {
   View<double> speed_, rate_, cvel_, faster_, turn_;
 
   void find_velocities(View<const double> v);
+  void point_velocity(int body, const mjtNum* x, double* to) const;
   void centre_velocity(int g, double* to) const;
   double spin(int body) const;
   void add_speeds(View<const double> v, View<double> to);

@@ -10,9 +10,10 @@
 namespace pliant {
 namespace {
 
-constexpr int looks = 2;           // for contacts and limits that only come within reach by what the step does
-constexpr double blown_up = 1e10;  // mjMAXVAL, beyond which MuJoCo starts afresh
-constexpr double largest = 1e100;  // input
+constexpr int looks = 2;              // for contacts and limits that only come within reach by what the step does
+constexpr double near_closing = 0.5;  // of a gap, down to which a contact does not come near closing
+constexpr double blown_up = 1e10;     // mjMAXVAL, beyond which MuJoCo starts afresh
+constexpr double largest = 1e100;     // input
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double seconds_now() {
@@ -107,16 +108,17 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   base_ = data->pbase;
   check_model();
   check();
-  evaluate(control);
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv);
-  smooth_force_ = work_.take<double>(nv);
   guess_ = work_.take<double>(nv);
+  for (int j = 0; j < nv; j++) guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
+  if (!is_sane(span_of(guess_))) std::copy_n(d_->qvel, nv, guess_.data());
+  evaluate(control);
+  smooth_force_ = work_.take<double>(nv);
   near_ = work_.take<double>(nv);
   v1_ = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) {
     smooth_force_[j] = d_->qfrc_smooth[j];
-    guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
   }
   passive_.find(model_, *d_, smooth_force_, work_);
   lap(kinematics);
@@ -151,6 +153,7 @@ void Stepper::evaluate(bool control) {
   guarded([&] { mujoco.mj_fwdKinematics(own, d); });
   reach_.reserve(model_, *d, !materials_->by_reference, work_);
   reach_.cover();
+  reach_.cover(guess_);
   own = model_.own();
   guarded([&] {
     mujoco.mj_makeM(own, d);
@@ -159,7 +162,7 @@ void Stepper::evaluate(bool control) {
   lap(kinematics);
   guarded([&] { mujoco.mj_collision(own, d); });
   lap(collision);
-  find_open();
+  find_open(guess_);
   guarded([&] { mujoco.mj_makeConstraint(own, d); });
   lap(assembly);
   guarded([&] { mujoco.mj_transmission(own, d); });
@@ -178,15 +181,33 @@ void Stepper::evaluate(bool control) {
   });
 }
 
-// Rows also for contacts that are open, none for those of foundations.
-void Stepper::find_open() {
+// Rows also for contacts that are open, but for those that do not come near closing at the velocity v; none for those of
+// foundations.
+void Stepper::find_open(View<const double> v) {
   open_ = work_.filled<char>(d_->ncon, 0);
+  reach_.set_velocity(v);
   for (int c = 0; c < d_->ncon; c++) {
-    if (d_->contact[c].exclude != 1) continue;
+    mjContact& contact = d_->contact[c];
+    if (contact.exclude != 1) continue;
     open_[c] = 1;
-    d_->contact[c].exclude = 0;
+    const double gap = contact.dist - contact.includemargin;
+    if (!(gap + model_.given().opt.timestep * reach_.opening(contact) > near_closing * gap)) contact.exclude = 0;
   }
   Patches::exclude(model_.given(), *d_, *materials_);
+}
+
+// Whether some of those close after all, at the velocity v, and now have rows.
+bool Stepper::take_contacts_back(View<const double> v) {
+  bool any = false;
+  reach_.set_velocity(v);
+  for (int c = 0; c < d_->ncon; c++) {
+    mjContact& contact = d_->contact[c];
+    if (!open_[c] || contact.exclude != 1) continue;
+    if (!(contact.dist - contact.includemargin + model_.given().opt.timestep * reach_.opening(contact) < 0)) continue;
+    contact.exclude = 0;
+    any = true;
+  }
+  return any;
 }
 
 void Stepper::assemble() {
@@ -234,8 +255,14 @@ void Stepper::solve(const Options& options, bool closes) {
     lap(assembly);
   };
   for (int look = 0;; look++) {
-    solve_rows(options, is_sane(span_of(guess_)) ? guess_ : View<double>(), {}, false);
+    solve_rows(options, guess_, {}, false);
     lap(solving);
+    while (take_contacts_back(v1_)) {
+      std::copy(v1_.begin(), v1_.end(), guess_.begin());
+      make_rows();
+      solve_rows(options, guess_, {}, false);
+      lap(solving);
+    }
     if (centre()) {
       make_rows();
       solve_rows(options, {}, {}, false);
@@ -248,7 +275,8 @@ void Stepper::solve(const Options& options, bool closes) {
     guarded([&] { mujoco.mj_collision(own, d_); });
     lap(collision);
     work_.release(smooth_);
-    find_open();
+    std::copy(v1_.begin(), v1_.end(), guess_.begin());
+    find_open(guess_);
     smooth_ = work_.mark();
     make_rows();
   }

@@ -106,7 +106,8 @@ class Stepper {
   void check_model() const;
   void check() const;
   void evaluate(bool control);
-  void find_open();
+  void find_open(View<const double> v);
+  bool take_contacts_back(View<const double> v);
   void assemble();
   void solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted);
   void solve_these(const Options& options, View<const double> guess, View<const double> start, bool shifted);

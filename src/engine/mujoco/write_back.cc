@@ -91,7 +91,7 @@ void Stepper::write_rows() {
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv), own = assembly_.own;
   std::fill_n(d_->qfrc_constraint, nv, 0.0);
-  if (own > 0) {
+  if (d_->ncon > 0 || own > 0) {
     const Workspace::Mark mark = work_.mark();
     View<int> number = work_.take<int>(d_->ncon);
     drop_contacts(number);
