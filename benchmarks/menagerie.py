@@ -1,11 +1,11 @@
-"""Every scene of MuJoCo Menagerie, stepped by pliant beside MuJoCo: what a step costs, how late the slowest are, whether
-all hold.
+"""Every scene of MuJoCo Menagerie, stepped by pliant beside MuJoCo: what a step costs, how late the slowest are,
+whether all hold.
 
 python -m benchmarks.menagerie FOLDER [--half a-m | n-z] [--only NAME ...] [--seconds 2] [--write]
 
-FOLDER is a clone of MuJoCo Menagerie. Each scene runs with its own step and with 10 ms, from its first key frame with the
-controls of that, and with random controls; steps of ours and of MuJoCo's in turns, by the same model, RK4 set to Euler.
-Meshes that are not there are replaced by cubes, which is counted.
+FOLDER is a clone of MuJoCo Menagerie. Each scene runs with its own step and with 10 ms, from its first key frame with
+the controls of that, and with random controls; steps of ours and of MuJoCo's in turns, by the same model, RK4 set to
+Euler. Meshes that are not there are replaced by cubes, which is counted.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import functools
 import logging
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -114,7 +112,7 @@ def run(seeds: range, steps: int, workers: int, limit: float, minutes: float) ->
 
 
 def main() -> None:
-    """Compile ahead, so that no model waits for the compiler; then all seeds."""
+    """All seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="models")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -123,7 +121,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="after which a model counts as hanging")
     parser.add_argument("--minutes", type=float, default=1000.0, help="after which no model is begun")
     chosen = parser.parse_args()
-    subprocess.run([sys.executable, "-m", "pliant", "compile"], check=True)
     seeds = range(chosen.first, chosen.first + chosen.count)
     tally = run(seeds, chosen.steps, chosen.workers, chosen.seconds, chosen.minutes)
     command = "python -m benchmarks.models " + " ".join(f"--{name} {value}" for name, value in vars(chosen).items())

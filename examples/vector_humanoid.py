@@ -74,7 +74,7 @@ def main(n: int = 64, steps: int = 40) -> None:
     env = Humanoids(n)
     env.reset(seed=0)
     env.action_space.seed(0)
-    env.step(env.action_space.sample())  # compiles, the first time
+    env.step(env.action_space.sample())  # what is made once
     begin, falls, total = perf_counter(), 0, 0.0
     for _ in range(steps):
         _, reward, ended, _, _ = env.step(env.action_space.sample())

@@ -103,8 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument(
         "--quick",
         action="store_true",
-        help="shorter runs, in half a minute in place of one to two once all is compiled; the report says what they "
-        "leave out",
+        help="shorter runs, in half a minute in place of one to two; the report says what they leave out",
     )
     add_bench(commands)
     add_run(commands)

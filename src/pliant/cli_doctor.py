@@ -14,8 +14,8 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     doctor = commands.add_parser(
         "doctor",
         help="look whether this installation is well, and say what to do if not",
-        description="Print versions, how the engine was built, whether MuJoCo is the one that it was built with, where "
-        "compiled code is kept, and how a first solve and a first step go. The exit status is 1 if something is wrong.",
+        description="Print versions, how the engine was built, whether MuJoCo is the one that it was built with, "
+        "and how a first solve and a first step go. The exit status is 1 if something is wrong.",
     )
     doctor.add_argument("--json", action="store_true", help="the same as JSON")
 
@@ -25,7 +25,7 @@ def run_doctor(given: argparse.Namespace) -> int:
     checks = []
     for check in examine():
         checks.append(check)
-        if not given.json:  # line by line: the last ones may have to compile
+        if not given.json:  # line by line: some take a while
             print(_line(check), flush=True)
     well = all(check.ok for check in checks)
     print(json.dumps({"ok": well, "checks": [asdict(c) for c in checks]}, indent=2) if given.json else _end(checks))

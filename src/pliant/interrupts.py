@@ -1,7 +1,7 @@
 """Ctrl-C that is not lost.
 
-Python drops a KeyboardInterrupt that comes while it tidies up, or in a callback of a library: after minutes of
-compiling there is much to tidy up. So that it came is kept, and looked for at every step.
+Python drops a KeyboardInterrupt that comes while it tidies up, or in a callback of a library. So
+that it came is kept, and looked for at every step.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 def package_versions() -> dict[str, str]:
     """Of pliant and what it computes with."""
     found = {"pliant": __version__}
-    for name in ("numpy", "scipy", "numba", "clarabel"):
+    for name in ("numpy", "scipy", "clarabel"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # vendored, or a frozen program
             found[name] = importlib.metadata.version(name)
     return found

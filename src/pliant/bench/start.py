@@ -1,4 +1,4 @@
-"""What a process pays before its first step is done, with warm caches; and what memory steps leave behind."""
+"""What a process pays before its first step is done; and what memory steps leave behind."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pliant.bench.metric import RATIO, Metric
 from pliant.errors import FileError
 
 BEGIN: Final = "<!-- written by: pliant bench --table -->"
-SHOWN: Final = ("python", "numba", "mujoco", "drake")  # versions; the baseline has all
+SHOWN: Final = ("python", "mujoco", "drake")  # versions; the baseline has all
 END: Final = "<!-- end of what is written -->"
 WIDEST: Final = 4  # times as many quantities as cases
 

@@ -53,7 +53,7 @@ def run(quick: bool, progress: Progress) -> Results:
     rows, leading = list(ROWS), TIMED[:1] if quick else TIMED
     names = ("LSODA",) if quick else installed()
     limit = 1.0 if quick else LIMIT
-    progress("foundation: compiling")
+    progress("foundation: warming up")
     warm_up()
     races = {}
     for row in rows:

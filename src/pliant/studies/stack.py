@@ -125,7 +125,7 @@ def end(position: np.ndarray, speed: float) -> str:
 
 
 def run(quick: bool, progress: Progress) -> Results:
-    progress("stack: compiling")
+    progress("stack: warming up")
     for count in (2, 100):  # few rows and many: that is nobody's time
         ours().start(stack(count, STEP, apart=0.0)).step(2)
     columns = [aligned(n, BRIEF if quick else DURATION, progress) for n in (FEW if quick else COUNTS)]

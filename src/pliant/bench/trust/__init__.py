@@ -34,7 +34,7 @@ def compile_first() -> None:
 
 def run(quick: bool, progress: Progress, *, names: Sequence[str] = SCENES) -> Measured:
     measured = Measured()
-    progress("trust: compiling")
+    progress("trust: warming up")
     compile_first()
     for scene in scenes(names):
         progress(f"trust: {scene.name}")
