@@ -35,8 +35,8 @@ def test_the_answer_is_what_a_step_leaves(name: str) -> None:
     if model.neq:
         data.eq_active[:] = other.eq_active[:] = 0
     _, stepper = answered(model, data, pliant.Coulomb())
-    pliant.mj_step(model, other)
-    assert np.array_equal(stepper.velocity(), other.qvel)
+    pliant.mj_step(model, other)  # some servos go into the inertia there
+    np.testing.assert_allclose(stepper.velocity(), other.qvel, rtol=0.0, atol=1e-9)
 
 
 def test_what_forces_gain_without_constraints() -> None:

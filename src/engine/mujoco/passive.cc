@@ -8,6 +8,8 @@ namespace {
 
 constexpr double difference = 1e-4;  // [m or rad, m/s or rad/s] of actuators' lengths and velocities, for their slopes
 constexpr double infinite = ExtraRow::infinite;
+constexpr double soft = 10;           // times the inertia of a joint, up to which what a servo adds is not stiff
+constexpr double spare_range = 0.05;  // of a servo's range, within which it is likely to reach an end of it
 static_assert(mjNPOLY == 2);
 
 // d(x (k + p0 x + p1 x^2))/dx, never negative
@@ -86,19 +88,36 @@ Bounds bounds_of(const mjModel& m, const mjData& d, int a, int out) {
   return b;
 }
 
+// With its end at the rate p1.
+double force_of(const FoldedServo& s, double h, double p1, double p0) {
+  return s.free - h * s.stiffness * p1 - s.damping * (p1 - p0);
+}
+
 }  // namespace
 
-void Passive::find(Model& model, mjData& d, View<double> force, Workspace& work) {
+bool Passive::oversteps(const mjModel& m, const mjData& d, View<const double> v1) const {
+  for (int k = 0; k < folded.size(); k++) {
+    const FoldedServo& s = folded[k];
+    const double force = force_of(s, m.opt.timestep, s.gear * v1[s.dof], s.gear * d.qvel[s.dof]);
+    if (force < s.low || force > s.high) return true;
+  }
+  return false;
+}
+
+void Passive::find(Model& model, mjData& d, View<double> force, View<const double> guess, Workspace& work) {
   const mjModel& m = model.given();
   rows.clear();
   column.clear();
   value.clear();
+  folded.clear();
+  servo_stiffness_ = work.filled(m.nv, 0.0);
+  servo_damping_ = work.filled(m.nv, 0.0);
   find_joints(m, d, work);
-  if (implicit) {
-    for (int j = 0; j < m.nv; j++) force[j] -= m.opt.timestep * stiffness[j] * d.qvel[j];
-  }
   find_tendons(m, d, force);
-  if (!is_off(m, mjDSBL_ACTUATION)) find_servos(model, d, force, work);
+  if (!is_off(m, mjDSBL_ACTUATION)) find_servos(model, d, force, guess, work);
+  implicit = implicit || folded.size() > 0;
+  for (int j = 0; j < m.nv && implicit; j++)
+    force[j] -= m.opt.timestep * (stiffness[j] + servo_stiffness_[j]) * d.qvel[j];
   if (m.opt.density > 0 || m.opt.viscosity > 0) find_drag(m, d);
 }
 
@@ -183,7 +202,7 @@ void Passive::find_tendons(const mjModel& m, const mjData& d, View<double> force
   }
 }
 
-void Passive::find_servos(Model& model, mjData& d, View<double> force, Workspace& work) {
+void Passive::find_servos(Model& model, mjData& d, View<double> force, View<const double> guess, Workspace& work) {
   const mjModel& m = model.given();
   const int n = static_cast<int>(m.nout);
   bool any = false, affine = true, clamped = false;
@@ -241,6 +260,21 @@ void Passive::find_servos(Model& model, mjData& d, View<double> force, Workspace
       if (!(S > 0) || count == 0) continue;
       const Bounds b = bounds_of(m, d, a, out);
       if (!b.possible) continue;
+      if (!guess.empty() && count == 1) {
+        const int dof = d.moment_colind[first];
+        const double gear = d.actuator_moment[first], h = m.opt.timestep;
+        const FoldedServo servo{out, dof, gear, K[out], B[out], free[out], b.low, b.high, b.there};
+        const double room = b.high - b.low < infinite ? spare_range * (b.high - b.low) : 0;
+        const double expected = force_of(servo, h, gear * guess[dof], gear * d.qvel[dof]);
+        const double inertia = d.M[m.M_rowadr[dof] + m.M_rownnz[dof] - 1];
+        if (h * S * gear * gear <= soft * inertia && expected > b.low + room && expected < b.high - room) {
+          servo_stiffness_[dof] += gear * gear * servo.stiffness;
+          servo_damping_[dof] += gear * gear * servo.damping;
+          force[dof] += gear * (servo.free - servo.taken);
+          folded.push(servo);
+          continue;
+        }
+      }
       const bool clipped = b.low > -infinite || b.high < infinite;
       push({.kind = clipped ? Kind::clipped : Kind::bilateral,
             .stiffness = K[out],
@@ -299,6 +333,12 @@ bool Passive::write(const mjModel& m, mjData& d, View<const double> v1, View<con
       }
     }
     if (row.output >= 0) d.actuator_force[row.output] = forces[r];
+  }
+  for (int k = 0; k < folded.size(); k++) {
+    const FoldedServo& s = folded[k];
+    const double force = force_of(s, h, s.gear * v1[s.dof], s.gear * d.qvel[s.dof]);
+    actuator[s.dof] += s.gear * (force - s.taken);
+    d.actuator_force[s.output] = force;
   }
   for (int j = 0; j < m.nv; j++) {
     d.qfrc_passive[j] += passive[j];

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int looks = 2;              // for contacts and limits that only come within reach by what the step does
 constexpr double near_closing = 0.5;  // of a gap, down to which a contact does not come near closing
+constexpr double most_gain = 1.01;    // of all the energy that a step begins with, which no answer should exceed
 constexpr double blown_up = 1e10;     // mjMAXVAL, beyond which MuJoCo starts afresh
 constexpr double largest = 1e100;     // input
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -93,7 +94,7 @@ void Stepper::check() const {
   }
 }
 
-void Stepper::begin(const mjModel* model, mjData* data, const Materials& materials, bool control) {
+void Stepper::begin(const mjModel* model, mjData* data, const Materials& materials, bool control, bool folds) {
   if (clocked) last_ = seconds_now();
   if (data->signature != model->signature)
     throw InputProblem("data belongs to another model: make it with mujoco.MjData(model) from the model that you step");
@@ -103,6 +104,7 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   work_.reset();
   patches_.clear();
   begun_ = false;
+  report_ = {};
   model_.refresh(model, View<const double>(materials.friction.data(), static_cast<int>(materials.friction.size())));
   stack_ = data->pstack;
   base_ = data->pbase;
@@ -117,10 +119,18 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   smooth_force_ = work_.take<double>(nv);
   near_ = work_.take<double>(nv);
   v1_ = work_.take<double>(nv);
-  for (int j = 0; j < nv; j++) {
-    smooth_force_[j] = d_->qfrc_smooth[j];
-  }
-  passive_.find(model_, *d_, smooth_force_, work_);
+  smooth_start_ = work_.mark();
+  prepare(folds);
+  begun_ = true;
+}
+
+// All but the rows that depends on velocities; folds: servos into the inertia.
+void Stepper::prepare(bool folds) {
+  const mjModel& m = model_.given();
+  const int nv = static_cast<int>(m.nv);
+  work_.release(smooth_start_);
+  std::copy_n(d_->qfrc_smooth, nv, smooth_force_.data());
+  passive_.find(model_, *d_, smooth_force_, folds ? guess_ : View<double>(), work_);
   lap(kinematics);
   View<double> implicit;
   if (passive_.implicit) {
@@ -141,7 +151,6 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   smooth_ = work_.mark();
   lap(kinematics);
   assemble();
-  begun_ = true;
   lap(assembly);
 }
 
@@ -184,7 +193,8 @@ void Stepper::evaluate(bool control) {
 // Rows also for contacts that are open, but for those that do not come near closing at the velocity v; none for those of
 // foundations.
 void Stepper::find_open(View<const double> v) {
-  open_ = work_.filled<char>(d_->ncon, 0);
+  open_.resize(d_->ncon);
+  std::fill_n(open_.data(), d_->ncon, char{0});
   reach_.set_velocity(v);
   for (int c = 0; c < d_->ncon; c++) {
     mjContact& contact = d_->contact[c];
@@ -229,7 +239,59 @@ void Stepper::solve_rows(const Options& options, View<const double> guess, View<
   }
 }
 
+// Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of nothing
+// (Painleve). One that ends with more energy than there was is not taken: the convex program's is, unless that gains some as well.
 void Stepper::solve_these(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
+  ask(options, guess, start, shifted);
+  if (options.convex || report_.status != Status::solved || !gains()) return;
+  const Workspace::Mark mark = work_.mark();
+  View<double> v = work_.take<double>(v1_.size()), f = work_.take<double>(force_.size());
+  std::copy(v1_.begin(), v1_.end(), v.begin());
+  std::copy(force_.begin(), force_.end(), f.begin());
+  const Report found = report_;
+  Options other = options;
+  other.convex = true;
+  ask(other, guess, start, shifted);
+  if (report_.status == Status::solved && !gains()) {
+    report_.status = Status::solved_by_fallback;
+    report_.residual = report_.law_residual;
+  } else {
+    std::copy(v.begin(), v.end(), v1_.begin());
+    std::copy(f.begin(), f.end(), force_.begin());
+    const int iterations = report_.iterations, factorizations = report_.factorizations;
+    report_ = found;
+    report_.iterations = iterations;
+    report_.factorizations = factorizations;
+  }
+  work_.release(mark);
+}
+
+// Whether there is more energy of motion than at the start, in motion and springs, and what forces and servos may have added.
+bool Stepper::gains() const {
+  const Step& s = assembly_.step;
+  double before = 0, after = 0;
+  for (int i = 0; i < s.velocities(); i++) {
+    double p0 = 0, p1 = 0;
+    for (auto e = s.mass_start[i]; e < s.mass_start[i + 1]; e++) {
+      p0 += s.mass_value[e] * s.velocity[s.mass_column[e]];
+      p1 += s.mass_value[e] * v1_[s.mass_column[e]];
+    }
+    before +=
+        0.5 * s.velocity[i] * p0 + s.h * std::fabs(s.force[i]) * (std::fabs(v1_[i]) + s.h * std::fabs(s.velocity[i]));
+    after += 0.5 * v1_[i] * p1;
+  }
+  if (!(after > most_gain * before)) return false;
+  for (int i = 0; i < s.rows(); i++) {
+    if (std::isfinite(s.stiffness[i])) {
+      before += 0.5 * s.stiffness[i] * std::pow(std::fabs(std::min(s.value[i], 0.0)), s.exponent[i] + 1);
+      if (s.value[i] > 0 && s.lower[i] < 0) before += 0.5 * s.stiffness[i] * s.value[i] * s.value[i];
+    }
+    before += s.h * std::fabs(force_[i] * s.offset[i]);
+  }
+  return after > most_gain * before;
+}
+
+void Stepper::ask(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
   const Report found = solver_.solve(assembly_.step, span_of(guess), span_of(start), options,
                                      {v1_.data(), static_cast<std::size_t>(v1_.size())},
                                      {force_.data(), static_cast<std::size_t>(force_.size())}, {}, {}, shifted);
@@ -243,7 +305,6 @@ void Stepper::solve_these(const Options& options, View<const double> guess, View
 }
 
 void Stepper::solve(const Options& options, bool closes) {
-  report_ = {};
   const mjModel* own = nullptr;
   const auto make_rows = [&] {
     own = model_.own();
@@ -274,8 +335,8 @@ void Stepper::solve(const Options& options, bool closes) {
     own = model_.own();
     guarded([&] { mujoco.mj_collision(own, d_); });
     lap(collision);
-    work_.release(smooth_);
     std::copy(v1_.begin(), v1_.end(), guess_.begin());
+    work_.release(smooth_);
     find_open(guess_);
     smooth_ = work_.mark();
     make_rows();
@@ -336,8 +397,13 @@ bool Stepper::run(const mjModel* model, mjData* data, const Materials& materials
     Stepper* stepper;
     ~End() { stepper->end(); }
   } const leave{this};
-  begin(model, data, materials, how.control);
+  begin(model, data, materials, how.control, true);
   solve(options);
+  if (passive_.oversteps(model_.given(), *d_, v1_)) {
+    std::copy(v1_.begin(), v1_.end(), guess_.begin());
+    prepare(false);
+    solve(options);
+  }
   write(how.whole);
   if (!how.advance) return false;
   advance();

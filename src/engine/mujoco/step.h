@@ -51,8 +51,9 @@ class Stepper {
   // All of it. Returns whether its status is the first of its kind, and not simply solved.
   bool run(const mjModel* model, mjData* data, const Materials& materials, const Options& options, const How& how);
 
-  // Begins a step: all of it but the constraint forces. control: whether to call the user's control callback.
-  void begin(const mjModel* model, mjData* data, const Materials& materials, bool control);
+  // Begins a step: all of it but the constraint forces. control: whether to call the user's control callback. folds: whether
+  // servos may go into the inertia; else each is a row.
+  void begin(const mjModel* model, mjData* data, const Materials& materials, bool control, bool folds = false);
   // Constraint forces; looks again for what they bring within reach. closes: equalities as they are at the end of the step.
   void solve(const Options& options, bool closes = true);
   // The same by forces from elsewhere, of the rows of `step`.
@@ -97,20 +98,24 @@ class Stepper {
   mjData* d_ = nullptr;
   std::size_t stack_ = 0, base_ = 0;
   bool flows_ = false, begun_ = false;
-  Workspace::Mark smooth_{};  // behind what does not depend on the rows
+  Workspace::Mark smooth_start_{};  // behind what depends on the state alone
+  Workspace::Mark smooth_{};        // behind what does not depend on the rows
   View<double> smooth_force_, v1_, force_, guess_, near_;
-  View<char> open_;
+  Pool<char> open_;  // contacts that are beyond their margin
   Report report_;
   double last_ = 0, began_ = 0;
 
   void check_model() const;
   void check() const;
   void evaluate(bool control);
+  void prepare(bool folds);
   void find_open(View<const double> v);
   bool take_contacts_back(View<const double> v);
   void assemble();
   void solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted);
   void solve_these(const Options& options, View<const double> guess, View<const double> start, bool shifted);
+  void ask(const Options& options, View<const double> guess, View<const double> start, bool shifted);
+  bool gains() const;
   bool centre();
   void follow_open(const Options& options);
   bool stretch(int a, int b, View<const double> v);
