@@ -372,7 +372,6 @@ void bind_mujoco(nb::module_& module) {
       .def("seconds", &seconds)
       .def("clock", &clock);
   module.def("field_at", &field_at);
-  module.def("flow_tuning", [](int i, double x) { flow_tuning[i] = x; });
 }
 
 }  // namespace pliant

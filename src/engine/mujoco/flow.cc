@@ -5,9 +5,11 @@
 #include <limits>
 
 namespace pliant {
-double flow_tuning[4] = {1e-10, 1e-3, 0, 0};
 namespace {
 
+// Share of its energy of motion that a tree may gain in a step by forces of inertia taken at the start: where energy is
+// counted on for minutes, and where other forces take or give it anyway.
+constexpr double gain = 1e-10, lossy_gain = 1e-2;
 constexpr int rounds = 8;                                  // for the velocity of the middle
 constexpr double round_turn = 0.1, turn_about_axis = 0.5;  // [rad] of a short step
 // Three steps that make one of fourth order (Yoshida, Phys. Lett. A 150, 1990).
@@ -81,7 +83,7 @@ bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
       gained += c[last] * x[last];
       motion += p[last] * d.qvel[last];
     }
-    needed = needed || h * h * gained > flow_tuning[lossy[m.dof_treeid[first]] ? 1 : 0] * motion;
+    needed = needed || h * h * gained > (lossy[m.dof_treeid[first]] ? lossy_gain : gain) * motion;
   }
   work.release(mark);
   return needed;

@@ -1,11 +1,10 @@
 // What no constraint does: where the smooth forces alone lead within a step.
 //
-//   M(q) dv/dt = f - c(q, v),   dq/dt = v        over the step
+//   v' = v0 + h inv(M) f,   then   d(M v)/dt = d(v' M v / 2)/dq,   dq/dt = v        over the step
 //
-// The forces c of Coriolis, gyroscopes and centrifugal acceleration, taken once at the start of a step, add the energy
-// h^2 c' inv(M) c / 2: bodies that turn spin up by themselves. So they are taken at the velocity of the middle of the step,
-// which is one more evaluation; where they change much of the motion within a step, short steps of the classical
-// Runge-Kutta method are taken.
+// The forces of inertia (Coriolis, gyroscopic, centrifugal), taken once at the start of a step, add energy: bodies that turn spin
+// up by themselves. Where that counts the other forces push first, as in a step without a flow, and inertia alone leads on, in
+// short reversible steps. Constraint forces then act with the inertia, and in the frames, of where that ends.
 #pragma once
 #include "mujoco/aside.h"
 #include "workspace.h"
@@ -52,7 +51,5 @@ class Flow {
   bool run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
            Workspace& work);
 };
-
-extern double flow_tuning[4];
 
 }  // namespace pliant
