@@ -1,0 +1,139 @@
+"""What keeps its energy, its loop, its precession and its place, at steps of 10 ms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import pliant
+
+ROD = '<geom type="capsule" fromto="0 0 0 .5 0 0" size=".02" contype="0" conaffinity="0"/>'
+HINGE = '<joint type="hinge" axis="0 1 0"/>'
+TURNING = {
+    "rod": (f'<body><joint type="ball"/>{ROD}</body>', "0 0 -9.81", [1.0, 2.0, 3.0]),
+    "double pendulum": (f'<body>{HINGE}{ROD}<body pos=".5 0 0">{HINGE}{ROD}</body></body>', "0 0 -9.81", [0.0, 0.0]),
+    "box": ('<body><freejoint/><geom type="box" size=".1 .2 .3"/></body>', "0 0 0", [0.0, 0.0, 0.0, 0.1, 10.0, 0.2]),
+}
+
+
+def made(world: str, step: float, gravity: str = "0 0 -9.81", rest: str = "") -> Any:
+    option = f'<option timestep="{step}" gravity="{gravity}"><flag energy="enable"/></option>'
+    return mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{world}</worldbody>{rest}</mujoco>")
+
+
+def energy(model: Any, data: Any) -> tuple[float, float]:
+    """All of it, and that of motion."""
+    seen = mujoco.MjData(model)
+    seen.qpos[:], seen.qvel[:] = data.qpos, data.qvel
+    mujoco.mj_forward(model, seen)
+    return float(seen.energy.sum()), float(seen.energy[1])
+
+
+def gain(name: str, seconds: int) -> tuple[float, float]:
+    """By how much energy changes at most, and ends, over the most there is of motion."""
+    world, gravity, speed = TURNING[name]
+    model = made(world, 0.01, gravity)
+    data = mujoco.MjData(model)
+    data.qvel[:] = speed
+    before, most = energy(model, data)
+    changes = []
+    for _ in range(seconds):
+        pliant.mj_step(model, data, 100)
+        now, motion = energy(model, data)
+        most = max(most, motion)
+        changes.append(now - before)
+    return max(map(abs, changes)) / most, changes[-1] / most
+
+
+@pytest.mark.parametrize("name", TURNING)
+def test_energy_is_kept_for_a_minute(name):
+    assert gain(name, 60)[0] < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TURNING)
+def test_energy_is_not_gained_in_an_hour(name):
+    assert gain(name, 3600)[1] < 0.1
+
+
+def precession(joint: str, step: float, seconds: float, theirs: bool = False) -> float:
+    """Of a top of 300 rad/s [rad/s]: the mean turn of its axis about the vertical."""
+    top = f"""<body name="top" euler="17 0 0">{joint}<inertial pos="0 0 .1" mass="1" diaginertia=".001 .001 .002"/>
+      <geom size=".01" mass="0" contype="0" conaffinity="0"/></body>"""
+    loop = '<equality><connect body1="top" anchor="0 0 0"/></equality>' if "free" in joint else ""
+    model = made(top, step, rest=loop)
+    data = mujoco.MjData(model)
+    data.qvel[-1] = 300.0
+    angles, every = [], round(2e-3 / step)
+    if theirs:
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    for _ in range(round(seconds / step) // every):
+        (mujoco.mj_step if theirs else pliant.mj_step)(model, data, every)
+        mujoco.mj_kinematics(model, data)
+        axis = data.xmat[1].reshape(3, 3)[:, 2]
+        angles.append(np.arctan2(axis[1], axis[0]))
+    return float(np.polyfit(every * step * np.arange(len(angles)), np.unwrap(angles), 1)[0])
+
+
+def test_a_top_precesses_as_a_fine_runge_kutta_run_says():
+    expected = precession('<joint type="ball"/>', 2e-5, 0.5, theirs=True)
+    assert precession('<joint type="ball"/>', 1e-3, 0.5) == pytest.approx(expected, rel=0.01)
+
+
+def test_a_top_that_a_loop_holds_precesses_too():
+    expected = precession('<joint type="ball"/>', 2e-5, 0.25, theirs=True)
+    assert precession("<freejoint/>", 1e-4, 0.25) == pytest.approx(expected, rel=0.05)
+
+
+def bennett(step: float) -> Any:
+    """Four links whose hinges are skew: it moves only because its rows depend on each other."""
+    a, b, alpha, turn = 0.3, 0.2, np.deg2rad(40.0), 1.0
+    beta = np.arcsin(b * np.sin(alpha) / a)
+    ratio = np.sin((beta + alpha) / 2.0) / np.sin((beta - alpha) / 2.0)
+    other = 2.0 * np.arctan(ratio / np.tan(turn / 2.0))
+    degrees = np.rad2deg([turn, alpha, other, beta, -turn])
+
+    def ends(at: float, twist: float) -> list[str]:
+        return [f"{at} {-0.05 * s * np.sin(twist)} {0.05 * s * np.cos(twist)}" for s in (-1, 1)]
+
+    def link(angle: float, length: float, rest: str) -> str:
+        shape = f'<geom type="capsule" fromto="0 0 0 {length} 0 0" size=".01" contype="0" conaffinity="0"/>'
+        return f'<body euler="0 0 {angle}"><joint axis="0 0 1"/>{shape}{rest}</body>'
+
+    sites = "".join(f'<site name="p{k}" pos="{at}"/>' for k, at in enumerate(ends(a, alpha)))
+    last = f'<body pos="{b} 0 0" euler="{degrees[3]} 0 0">{link(degrees[4], a, sites)}</body>'
+    middle = f'<body pos="{a} 0 0" euler="{degrees[1]} 0 0">{link(degrees[2], b, last)}</body>'
+    ground = "".join(f'<site name="q{k}" pos="{at}"/>' for k, at in enumerate(ends(-b, -beta)))
+    loop = "".join(f'<connect site1="p{k}" site2="q{k}"/>' for k in range(2))
+    return made(ground + link(degrees[0], a, middle), step, "3 0 -9", f"<equality>{loop}</equality>")
+
+
+def test_a_bennett_linkage_stays_closed():
+    model = bennett(0.01)
+    data = mujoco.MjData(model)
+    before, _ = energy(model, data)
+    gap = 0.0
+    for _ in range(400):
+        pliant.mj_step(model, data)
+        seen = mujoco.MjData(model)
+        seen.qpos[:] = data.qpos
+        mujoco.mj_fwdPosition(model, seen)
+        gap = max(gap, float(np.abs(seen.efc_pos).max()))
+    assert gap < 1e-6
+    assert energy(model, data)[0] <= before + 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
+def test_stacks_of_any_size_carry_their_weight(size):
+    """Of water's density, without a material, dropped by a tenth of their size."""
+    half, mass = 0.5 * size, 1e3 * size**3
+    box = f'<freejoint/><geom type="box" size="{half} {half} {half}" mass="{mass}"/>'
+    boxes = "".join(f'<body pos="0 0 {(0.6 + 1.1 * k) * size}">{box}</body>' for k in range(4))
+    model = made(f'<geom type="plane" size="{size} {size} 1"/>{boxes}', 0.01)
+    data = mujoco.MjData(model)
+    pliant.mj_step(model, data, 500)
+    assert np.abs(data.qpos[2::7] - (np.arange(4) + 0.5) * size).max() < 1e-3 * size
+    assert data.qfrc_constraint[2::6].sum() == pytest.approx(4 * mass * 9.81, rel=1e-6)
