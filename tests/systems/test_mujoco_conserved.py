@@ -114,16 +114,17 @@ def bennett(step: float) -> Any:
 def test_a_bennett_linkage_stays_closed():
     model = bennett(0.01)
     data = mujoco.MjData(model)
-    before, _ = energy(model, data)
+    before, most = energy(model, data)
     gap = 0.0
     for _ in range(400):
         pliant.mj_step(model, data)
+        most = max(most, energy(model, data)[1])
         seen = mujoco.MjData(model)
         seen.qpos[:] = data.qpos
         mujoco.mj_fwdPosition(model, seen)
         gap = max(gap, float(np.abs(seen.efc_pos).max()))
     assert gap < 1e-6
-    assert energy(model, data)[0] <= before + 1e-9
+    assert before - 0.02 * most < energy(model, data)[0] < before + 0.02 * most
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])

@@ -11,6 +11,7 @@ namespace pliant {
 namespace {
 
 constexpr int looks = 2;              // for contacts and limits that only come within reach by what the step does
+constexpr int flow_rounds = 2;        // in which the forces of loops are followed too
 constexpr double near_closing = 0.5;  // of a gap, down to which a contact does not come near closing
 constexpr double most_gain = 1.01;    // of all the energy that a step begins with, which no answer should exceed
 constexpr double blown_up = 1e10;     // mjMAXVAL, beyond which MuJoCo starts afresh
@@ -132,26 +133,59 @@ void Stepper::prepare(bool folds) {
   std::copy_n(d_->qfrc_smooth, nv, smooth_force_.data());
   passive_.find(model_, *d_, smooth_force_, folds ? guess_ : View<double>(), work_);
   lap(kinematics);
-  View<double> implicit;
   if (passive_.implicit) {
-    implicit = work_.take<double>(nv);
-    for (int j = 0; j < nv; j++) implicit[j] = passive_.inertia(m.opt.timestep, j);
+    implicit_ = work_.take<double>(nv);
+    for (int j = 0; j < nv; j++) implicit_[j] = passive_.inertia(m.opt.timestep, j);
+  } else {
+    implicit_ = {};
   }
-  flows_ = flow_.follow(model_, *d_, smooth_force_, implicit, aside_, work_);
-  if (flows_) {
-    View<double> change = work_.take<double>(nv);
-    for (int j = 0; j < nv; j++) change[j] = (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
-    for (int i = 0; i < nv; i++) {  // M (v~ - v0) / h
-      smooth_force_[i] = implicit.empty() ? 0 : implicit[i] * change[i];
-      for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++) {
-        if (m.mapM2D[e] >= 0) smooth_force_[i] += flow_.M[m.mapM2D[e]] * change[m.D_colind[e]];
-      }
-    }
-  }
+  pushing_ = work_.take<double>(nv);
+  std::copy(smooth_force_.begin(), smooth_force_.end(), pushing_.begin());
+  flow(pushing_);
   smooth_ = work_.mark();
   lap(kinematics);
   assemble();
   lap(assembly);
+}
+
+// Follows what moves by itself under these forces; the force of the step is that which leads there.
+void Stepper::flow(View<const double> force) {
+  const mjModel& m = model_.given();
+  const int nv = static_cast<int>(m.nv);
+  flows_ = flow_.follow(model_, *d_, force, implicit_, aside_, work_);
+  if (!flows_) return;
+  View<double> change = work_.take<double>(nv);
+  for (int j = 0; j < nv; j++) change[j] = (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
+  for (int i = 0; i < nv; i++) {  // M (v~ - v0) / h
+    smooth_force_[i] = implicit_.empty() ? 0 : implicit_[i] * change[i];
+    for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++) {
+      if (m.mapM2D[e] >= 0) smooth_force_[i] += flow_.M[m.mapM2D[e]] * change[m.D_colind[e]];
+    }
+  }
+}
+
+// What moves by itself is also what loops turn: their forces push first, too, and the rows find what is missing.
+bool Stepper::flow_with_loops() {
+  const int nv = static_cast<int>(model_.given().nv), own = assembly_.own;
+  work_.release(smooth_);
+  View<double> force = work_.take<double>(own), push = work_.take<double>(nv);
+  std::copy_n(force_.data(), own, force.data());
+  const mjModel* changed = model_.own();
+  guarded([&] { mujoco.mj_mulJacTVec(changed, d_, push.data(), force.data()); });
+  for (int j = 0; j < nv; j++) push[j] += pushing_[j];
+  flow(push);
+  const Workspace::Mark before = smooth_;
+  smooth_ = work_.mark();
+  assemble();
+  smooth_ = before;
+  std::copy_n(force.data(), own, force_.data());
+  if (!flows_) return false;
+  const Step& step = assembly_.step;
+  for (int i = 0; i < own; i++) {
+    for (auto e = step.jacobian_start[i]; e < step.jacobian_start[i + 1]; e++)
+      smooth_force_[step.jacobian_column[e]] -= step.jacobian_value[e] * force[i];
+  }
+  return true;
 }
 
 void Stepper::evaluate(bool control) {
@@ -342,6 +376,12 @@ void Stepper::solve(const Options& options, bool closes) {
     make_rows();
   }
   if (closes) close_loops(options);
+  for (int round = 0; round < flow_rounds && closes && flows_ && d_->ne > 0; round++) {
+    if (!flow_with_loops()) break;
+    std::copy(v1_.begin(), v1_.end(), guess_.begin());
+    solve_rows(options, guess_, {}, false);
+    close_loops(options);
+  }
   if (materials_->bounces) bounce(options);
   assembly_.complete();
   lap(solving);

@@ -100,7 +100,7 @@ class Stepper {
   bool flows_ = false, begun_ = false;
   Workspace::Mark smooth_start_{};  // behind what depends on the state alone
   Workspace::Mark smooth_{};        // behind what does not depend on the rows
-  View<double> smooth_force_, v1_, force_, guess_, near_;
+  View<double> smooth_force_, pushing_, implicit_, v1_, force_, guess_, near_;
   Pool<char> open_;  // contacts that are beyond their margin
   Report report_;
   double last_ = 0, began_ = 0;
@@ -109,6 +109,8 @@ class Stepper {
   void check() const;
   void evaluate(bool control);
   void prepare(bool folds);
+  void flow(View<const double> force);
+  bool flow_with_loops();
   void find_open(View<const double> v);
   bool take_contacts_back(View<const double> v);
   void assemble();
