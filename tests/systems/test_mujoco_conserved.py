@@ -138,3 +138,34 @@ def test_stacks_of_any_size_carry_their_weight(size):
     pliant.mj_step(model, data, 500)
     assert np.abs(data.qpos[2::7] - (np.arange(4) + 0.5) * size).max() < 1e-3 * size
     assert data.qfrc_constraint[2::6].sum() == pytest.approx(4 * mass * 9.81, rel=1e-6)
+
+
+def chain(step: float) -> Any:
+    """20 free links of 10 g and 5 cm under 10 kg, 30 degrees off the vertical."""
+    along = np.array([0.5, 0.0, -np.sqrt(0.75)])
+    bodies, loops = "", ""
+    for k in range(20):
+        x, y, z = 0.05 * (k + 0.5) * along
+        bodies += f"""<body pos="{x} {y} {z}" euler="0 -30 0"><freejoint/><site name="b{k}" pos="0 0 -.025"/>
+          <geom type="capsule" fromto="0 0 .025 0 0 -.025" size=".005" mass=".01" contype="0" conaffinity="0"/>
+          <site name="t{k}" pos="0 0 .025"/></body>"""
+        loops += f'<connect site1="t{k}" site2="{f"b{k - 1}" if k else "hook"}"/>'
+    x, y, z = along
+    bodies += f"""<body pos="{x} {y} {z}"><freejoint/><site name="weight"/>
+      <geom size=".05" mass="10" contype="0" conaffinity="0"/></body>"""
+    loops += '<connect site1="weight" site2="b19"/>'
+    return made('<site name="hook"/>' + bodies, step, rest=f"<equality>{loops}</equality>")
+
+
+def test_a_chain_of_light_links_holds_a_weight():
+    """Above 2 sqrt(m l / (12 T)), 1.3 ms, it would tear if the tension did not turn with the links."""
+    model = chain(0.01)
+    data = mujoco.MjData(model)
+    before, _ = energy(model, data)
+    for _ in range(100):
+        pliant.mj_step(model, data, 10)
+        seen = mujoco.MjData(model)
+        seen.qpos[:] = data.qpos
+        mujoco.mj_fwdPosition(model, seen)
+        assert np.abs(seen.efc_pos).max() < 1e-4
+        assert energy(model, data)[0] < before + 1e-3

@@ -96,7 +96,7 @@ View<double> effective_mobility(Model& model, const mjData& d, Workspace& work) 
 
 void Assembly::build(Model& model, const mjData& d, const Materials& materials, const Passive& passive,
                      const Patches& patches, View<const double> velocity, View<const double> force, const Flow* flow,
-                     Workspace& work) {
+                     View<const double> turning, Workspace& work) {
   const mjModel& m = model.given();
   own = d.nefc;
   elements = patches.rows();
@@ -110,7 +110,7 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
   block_start_ = work.take<std::int64_t>(n + 1);
   known = work.take<KnownRow>(own);
   const bool sparse = mujoco.mj_isSparse(&m);
-  add_mass(m, flow ? flow->M : d.M, passive, work);
+  add_mass(m, flow ? flow->M : d.M, passive, turning, work);
   add_jacobian(m, d, sparse, passive, patches, work);
   if (own > 0 && m.flg_surfacevel) {  // the rates of rows that move by themselves
     const mjModel* changed = model.own();
@@ -176,7 +176,8 @@ void Assembly::build(Model& model, const mjData& d, const Materials& materials, 
 }
 
 // The whole of M, which MuJoCo keeps by its lower half.
-void Assembly::add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, Workspace& work) {
+void Assembly::add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, View<const double> turning,
+                        Workspace& work) {
   const double h = m.opt.timestep;
   mass_start_ = work.take<std::int64_t>(m.nv + 1);
   mass_column_ = work.take<std::int64_t>(m.nD);
@@ -185,9 +186,10 @@ void Assembly::add_mass(const mjModel& m, const mjtNum* M, const Passive& passiv
   for (int j = 0; j < m.nv; j++) {
     mass_start_[j] = end;
     for (int e = m.D_rowadr[j]; e < m.D_rowadr[j] + m.D_rownnz[j]; e++) {
-      if (m.mapM2D[e] < 0) continue;
+      const double more = turning.empty() ? 0 : turning[e];
+      if (m.mapM2D[e] < 0 && more == 0) continue;
       const int column = m.D_colind[e];
-      double value_here = M[m.mapM2D[e]];
+      double value_here = more + (m.mapM2D[e] < 0 ? 0 : M[m.mapM2D[e]]);
       if (column == j && passive.implicit) value_here += passive.inertia(h, j);
       mass_column_[end] = column;
       mass_value_[end++] = value_here;

@@ -21,9 +21,10 @@ class Assembly {
   int own = 0, elements = 0, extra = 0;  // rows of each source
   View<KnownRow> known;                  // of MuJoCo's
 
-  // velocity, force: of the step. flow: of its smooth forces, if it goes elsewhere than an Euler step.
+  // turning: more of the inertia, in the pattern of the whole, or empty. velocity, force: of the step. flow: of its smooth forces, if it goes elsewhere than an Euler step.
   void build(Model& model, const mjData& d, const Materials& materials, const Passive& passive, const Patches& patches,
-             View<const double> velocity, View<const double> force, const Flow* flow, Workspace& work);
+             View<const double> velocity, View<const double> force, const Flow* flow, View<const double> turning,
+             Workspace& work);
 
   // Leaves out limits and contacts that are open and do not come near closing at the velocity v.
   void leave_out_open(View<const double> v);
@@ -43,7 +44,7 @@ class Assembly {
   View<std::int64_t> mass_start_, mass_column_, jacobian_start_, jacobian_column_, block_start_, kind_;
   View<double> mass_value_, jacobian_value_, lower_, upper_, friction_;
 
-  void add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, Workspace& work);
+  void add_mass(const mjModel& m, const mjtNum* M, const Passive& passive, View<const double> turning, Workspace& work);
   void turn(const Flow& flow, Workspace& work);
   void add_jacobian(const mjModel& m, const mjData& d, bool sparse, const Passive& passive, const Patches& patches,
                     Workspace& work);

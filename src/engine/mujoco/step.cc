@@ -131,6 +131,7 @@ void Stepper::prepare(bool folds) {
   const int nv = static_cast<int>(m.nv);
   work_.release(smooth_start_);
   std::copy_n(d_->qfrc_smooth, nv, smooth_force_.data());
+  turning_.clear();
   passive_.find(model_, *d_, smooth_force_, folds ? guess_ : View<double>(), work_);
   lap(kinematics);
   if (passive_.implicit) {
@@ -162,6 +163,19 @@ void Stepper::flow(View<const double> force) {
       if (m.mapM2D[e] >= 0) smooth_force_[i] += flow_.M[m.mapM2D[e]] * change[m.D_colind[e]];
     }
   }
+}
+
+// Whether the forces found turn much within the step; they are then implicit.
+bool Stepper::find_turning() {
+  const mjModel& m = model_.given();
+  turning_.find(m, *d_, force_.part(0, d_->ne));
+  if (turning_.inertia.empty()) return false;
+  for (int i = 0; i < m.nv; i++) {
+    for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++)
+      smooth_force_[i] -= turning_.inertia[e] * d_->qvel[m.D_colind[e]] / m.opt.timestep;
+  }
+  assemble();
+  return true;
 }
 
 // What moves by itself is also what loops turn: their forces push first, too, and the rows find what is missing.
@@ -259,7 +273,7 @@ void Stepper::assemble() {
   patches_.find(model_.given(), *d_, *materials_, reach_.way, work_);
   assembly_.build(model_, *d_, *materials_, passive_, patches_,
                   View<const double>(d_->qvel, static_cast<int>(model_.given().nv)), smooth_force_,
-                  flows_ ? &flow_ : nullptr, work_);
+                  flows_ ? &flow_ : nullptr, turning_.inertia, work_);
   force_ = work_.filled(assembly_.step.rows(), 0.0);
 }
 
@@ -376,6 +390,11 @@ void Stepper::solve(const Options& options, bool closes) {
     make_rows();
   }
   if (closes) close_loops(options);
+  if (d_->ne > 0 && turning_.inertia.empty() && find_turning()) {
+    std::copy(v1_.begin(), v1_.end(), guess_.begin());
+    solve_rows(options, guess_, {}, false);
+    if (closes) close_loops(options);
+  }
   for (int round = 0; round < flow_rounds && closes && flows_ && d_->ne > 0; round++) {
     if (!flow_with_loops()) break;
     std::copy(v1_.begin(), v1_.end(), guess_.begin());

@@ -21,6 +21,7 @@
 #include "mujoco/model.h"
 #include "mujoco/passive.h"
 #include "mujoco/reach.h"
+#include "mujoco/turning.h"
 #include "solve/solve.h"
 #include "workspace.h"
 
@@ -91,6 +92,7 @@ class Stepper {
   Reach reach_;
   Passive passive_;
   Flow flow_;
+  Turning turning_;
   Patches patches_;
   Assembly assembly_;
   Aside aside_;
@@ -111,6 +113,7 @@ class Stepper {
   void prepare(bool folds);
   void flow(View<const double> force);
   bool flow_with_loops();
+  bool find_turning();
   void find_open(View<const double> v);
   bool take_contacts_back(View<const double> v);
   void assemble();

@@ -40,8 +40,9 @@ void Stepper::write(bool whole) {
   if (whole) {
     const bool changed = passive_.write(m, *d_, v1_, force_.part(rows, assembly_.extra), work_);
     write_rows();
-    if (flows_) write_flow();
-    if (changed || flows_) {
+    const bool bends = flows_ || !turning_.inertia.empty();
+    if (bends) write_flow();
+    if (changed || bends) {
       const mjModel* user = model_.users();
       guarded([&] { mujoco.mj_solveM(user, d_, d_->qacc_smooth, d_->qfrc_smooth, 1); });
     }
