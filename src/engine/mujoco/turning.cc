@@ -145,23 +145,28 @@ void Turning::find(const mjModel& m, const mjData& d, View<const double> force) 
     }
   };
   // Body by body: what pulls at both ends of a link counts together.
-  for (int body = 1; body < m.nbody; body++) {
-    bool any = false;
-    for (int i = 0; i < d.ne; i++) {
-      const int e = d.efc_id[i], kind = m.eq_type[e];
-      const bool first = i == 0 || d.efc_id[i - 1] != e;
-      if (!first || (kind != mjEQ_CONNECT && kind != mjEQ_WELD)) continue;
-      const Held held = held_by(m, d, e);
-      for (int side = 0; side < 2; side++) {
-        if (held.body[side] != body) continue;
-        if (!any) start_body(m, body);
-        any = true;
-        const double sign = side == 0 ? 1 : -1;
-        const double pull[3] = {sign * force[i], sign * force[i + 1], sign * force[i + 2]};
-        add_point(m, d, body, held.x[side], pull);
+  ends_.clear();
+  for (int i = 0; i < d.ne; i++) {
+    const int e = d.efc_id[i], kind = m.eq_type[e];
+    if ((i > 0 && d.efc_id[i - 1] == e) || (kind != mjEQ_CONNECT && kind != mjEQ_WELD)) continue;
+    const Held held = held_by(m, d, e);
+    for (int side = 0; side < 2; side++) {
+      const double sign = side == 0 ? 1 : -1;
+      End end{held.body[side], {}, {}};
+      for (int k = 0; k < 3; k++) {
+        end.x[k] = held.x[side][k];
+        end.pull[k] = sign * force[i + k];
       }
+      if (end.body > 0) ends_.push(end);
     }
-    if (any && path_.size() > 0) finish_body();
+  }
+  std::stable_sort(ends_.data(), ends_.data() + ends_.size(),
+                   [](const End& a, const End& b) { return a.body < b.body; });
+  for (int k = 0; k < ends_.size(); k++) {
+    const End& end = ends_[k];
+    if (k == 0 || ends_[k - 1].body != end.body) start_body(m, end.body);
+    add_point(m, d, end.body, end.x, end.pull);
+    if (k + 1 == ends_.size() || ends_[k + 1].body != end.body) finish_body();
   }
 }
 

@@ -19,6 +19,12 @@ class Turning {
   void clear() { inertia = {}; }
 
  private:
+  // A point of a body that an equality holds, and its pull.
+  struct End {
+    int body;
+    double x[3], pull[3];
+  };
+  Pool<End> ends_;
   Pool<int> path_;
   Pool<double> block_, axes_, found_;
 
