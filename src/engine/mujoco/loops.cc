@@ -9,7 +9,8 @@ namespace {
 
 constexpr int rounds = 20;
 constexpr double exact = 1e-12;      // of the longest way of a row, where it is closed
-constexpr double rounding = 1e-15;   // of a metre or a radian, the size of what is closed, times the same
+constexpr double closed = 1e-9;      // [m, rad] at the end of a step, which nobody needs to mend
+constexpr double rounding = 1e-14;   // of a metre or a radian, the size of what is closed, times the same
 constexpr double contracting = 0.8;  // each round at least; else the step is too large to look ahead
 
 // Whether an equality is other than linear in the positions of joints.
@@ -66,7 +67,7 @@ void Stepper::close_loops(const Options& options) {
       miss = std::max(miss, step.h * std::fabs(target[i] - assembly_.offset[i]));
       longest = std::max(longest, step.h * (size + std::fabs(target[i])) + std::fabs(step.value[i]));
     }
-    if (!(miss > exact * longest)) break;
+    if (!(miss > (round == 0 ? closed : exact * longest))) break;
     if (!(miss < contracting * last)) {  // too far ahead: as it seems from the start
       std::copy(first.begin(), first.end(), v1_.begin());
       std::copy(force.begin(), force.end(), force_.begin());
