@@ -154,7 +154,10 @@ void Stepper::flow(View<const double> force) {
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv);
   flows_ = flow_.follow(model_, *d_, force, implicit_, aside_, work_);
-  if (!flows_) return;
+  if (!flows_) {
+    std::copy(pushing_.begin(), pushing_.end(), smooth_force_.begin());
+    return;
+  }
   View<double> change = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) change[j] = (flow_.end[j] - d_->qvel[j]) / m.opt.timestep;
   for (int i = 0; i < nv; i++) {  // M (v~ - v0) / h
@@ -170,12 +173,17 @@ bool Stepper::find_turning() {
   const mjModel& m = model_.given();
   turning_.find(m, *d_, force_.part(0, d_->ne));
   if (turning_.inertia.empty()) return false;
-  for (int i = 0; i < m.nv; i++) {
+  add_turning();
+  assemble();
+  return true;
+}
+
+void Stepper::add_turning() {
+  const mjModel& m = model_.given();
+  for (int i = 0; i < m.nv && !turning_.inertia.empty(); i++) {
     for (int e = m.D_rowadr[i]; e < m.D_rowadr[i] + m.D_rownnz[i]; e++)
       smooth_force_[i] -= turning_.inertia[e] * d_->qvel[m.D_colind[e]] / m.opt.timestep;
   }
-  assemble();
-  return true;
 }
 
 // What moves by itself is also what loops turn: their forces push first, too, and the rows find what is missing.
@@ -188,6 +196,7 @@ bool Stepper::flow_with_loops() {
   guarded([&] { mujoco.mj_mulJacTVec(changed, d_, push.data(), force.data()); });
   for (int j = 0; j < nv; j++) push[j] += pushing_[j];
   flow(push);
+  add_turning();
   const Workspace::Mark before = smooth_;
   smooth_ = work_.mark();
   assemble();

@@ -114,6 +114,7 @@ class Stepper {
   void flow(View<const double> force);
   bool flow_with_loops();
   bool find_turning();
+  void add_turning();
   void find_open(View<const double> v);
   bool take_contacts_back(View<const double> v);
   void assemble();
