@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include "step/laws.h"
 
 namespace pliant {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double noise = 1e-14;          // of the largest entry of a contact, below which there is only rounding
 constexpr double least_friction = 1e-5;  // mjMINMU, which MuJoCo makes of a coefficient of 0
 constexpr double near_closing = 0.5;     // of a gap, down to which a contact does not come near closing

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include "mujoco/step.h"
+#include "step/laws.h"
 
 namespace pliant {
 namespace {
@@ -15,7 +16,6 @@ constexpr int rounds = 100;  // of advancement; it slows down where bodies graze
 constexpr double bent = 0.01;    // of a gap, by which the way to a touch may differ from a straight one
 constexpr double least = 1e-12;  // [m/s]
 constexpr double never = 100;  // times what the geoms come nearer to each other in the step: a gap that does not close
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -2,11 +2,13 @@
 //   e = (phi(q1) - phi0) / h - G v1      of their rows, iterated on the rows at hand
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include "mujoco/step.h"
 
 namespace pliant {
 namespace {
 
+constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int rounds = 20;
 constexpr double exact = 1e-12;      // of the longest way of a row, where it is closed
 constexpr double closed = 1e-9;      // [m, rad] at the end of a step, which nobody needs to mend
@@ -24,6 +26,11 @@ bool bends(const mjModel& m, const mjData& d) {
   return false;
 }
 
+template <class T>
+std::span<T> span_of(View<T> v) {
+  return {v.data(), static_cast<std::size_t>(v.size())};
+}
+
 }  // namespace
 
 void Stepper::close_loops(const Options& options) {
@@ -39,12 +46,15 @@ void Stepper::close_loops(const Options& options) {
   const Workspace::Mark mark = work_.mark();
   View<double> mean = work_.take<double>(m.nv), first = work_.take<double>(m.nv), target = work_.take<double>(count);
   View<double> force = work_.take<double>(force_.size()), offset = work_.take<double>(count);
+  View<double> near = work_.take<double>(force_.size()), change = work_.take<double>(force_.size());
+  bool responds = !options.convex;  // else each round is a solve
   std::copy(v1_.begin(), v1_.end(), first.begin());
   std::copy(force_.begin(), force_.end(), force.begin());
   std::copy_n(assembly_.offset.data(), count, offset.data());
   const Report found = report_;
-  double last = 1.0 / 0.0;
-  for (int round = 0; round < rounds; round++) {
+  double last = infinite;
+  bool changed = false, away = false;
+  for (int round = 0; round < rounds && !away; round++) {
     find_mean(v1_, mean);
     std::copy_n(d_->qpos, m.nq, there->qpos);
     guarded([&] {
@@ -68,16 +78,26 @@ void Stepper::close_loops(const Options& options) {
       longest = std::max(longest, step.h * (size + std::fabs(target[i])) + std::fabs(step.value[i]));
     }
     if (!(miss > (round == 0 ? closed : exact * longest))) break;
-    if (!(miss < contracting * last)) {  // too far ahead: as it seems from the start
-      std::copy(first.begin(), first.end(), v1_.begin());
-      std::copy(force.begin(), force.end(), force_.begin());
-      std::copy_n(offset.data(), count, assembly_.offset.data());
-      report_ = found;
-      break;
-    }
+    away = !(miss < contracting * last);
     last = miss;
+    changed = true;
+    if (away) break;
+    std::fill(change.begin(), change.end(), 0.0);
+    for (int i = 0; i < count; i++) change[i] = target[i] - assembly_.offset[i];
     std::copy_n(target.data(), count, assembly_.offset.data());
-    solve_rows(options, {}, force_, true);
+    responds = responds && solver_.respond(step, span_of(change), round == 0, span_of(v1_), span_of(force_));
+    if (responds) continue;
+    std::copy(force_.begin(), force_.end(), near.begin());
+    solve_rows(options, {}, near, true);
+  }
+  if (away) {  // too far ahead: as it seems from the start
+    std::copy(first.begin(), first.end(), v1_.begin());
+    std::copy(force.begin(), force.end(), force_.begin());
+    std::copy_n(offset.data(), count, assembly_.offset.data());
+    report_ = found;
+  } else if (changed && responds) {
+    std::copy(force_.begin(), force_.end(), near.begin());
+    solve_rows(options, {}, near, true);
   }
   work_.release(mark);
 }

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <limits>
 #include "mujoco/step.h"
+#include "step/laws.h"
 
 namespace pliant {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_limit(int type) { return type == mjCNSTR_LIMIT_JOINT || type == mjCNSTR_LIMIT_TENDON; }
 bool is_contact(int type) {

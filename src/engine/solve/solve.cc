@@ -376,4 +376,40 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
   return report;
 }
 
+bool Solver::respond(const Step& step, std::span<const double> change, bool anew, std::span<double> velocity,
+                     std::span<double> force) {
+  constexpr double epsilon = 1e-12;  // proximal: it bounds P, and takes that share of the digits
+  Parts& p = *parts_;
+  if (!p.stands || p.linear.precise || p.reports.front().status != Status::solved) return false;
+  Rows& rows = p.rows;
+  const Workspace::Mark mark = p.work.mark();
+  View<double> gain = p.work.take<double>(rows.velocities), rates = p.work.take<double>(rows.count);
+  bool found = true;
+  if (anew) {
+    rows.exact_rates(p.newton.force, p.newton.rate, p.newton.low, gain);
+    p.map.measure(rows, p.newton.force, p.newton.rate, 0, p.newton.low);
+    found = p.newton.linearise_at(rows, p.linear, p.map, epsilon);
+  }
+  if (found) {
+    for (int i = 0; i < rows.count; i++) rates[i] = change[static_cast<std::size_t>(rows.source[i])];
+    p.linear.respond(rates);
+    for (int i = 0; i < rows.count; i++) {
+      p.newton.force[i] += p.linear.dforce[i];
+      force[static_cast<std::size_t>(rows.source[i])] = p.newton.force[i];
+    }
+    rows.exact_rates(p.newton.force, p.newton.rate, p.newton.low, gain);
+    for (int k = 0; k < p.islands.count; k++) {
+      if (p.islands.number[k] < 0) continue;
+      const Island island = p.islands.at(k);
+      for (int j = 0; j < island.velocities.size(); j++) {
+        const int v = island.velocities[j];
+        velocity[static_cast<std::size_t>(v)] = step.velocity[v] + gain[j];
+      }
+    }
+  }
+  p.newton.forget_factors(rows);
+  p.work.release(mark);
+  return found;
+}
+
 }  // namespace pliant

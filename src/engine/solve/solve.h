@@ -51,6 +51,12 @@ class Solver {
                std::span<double> velocity, std::span<double> force, std::span<double> impulse,
                std::span<std::int64_t> state, bool shifted = false);
 
+  // What becomes of the answer of the last solve where rate offsets change by so much, (m), to first order: `velocity` is set,
+  // `force` follows. anew: on factors at the answer, else on those of the last time. False: it was not one island's, or its
+  // derivative is not at hand.
+  bool respond(const Step& step, std::span<const double> change, bool anew, std::span<double> velocity,
+               std::span<double> force);
+
   // Of the last solve: an entry per island, and the island of every row.
   std::span<const IslandReport> islands() const;
   std::span<const std::int64_t> row_island() const;
