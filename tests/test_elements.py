@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant import distance, elements
+from pliant import elements
 from pliant.elements import Elements
 from pliant.materials import SIDES
+from tests.support import distance
 
 HALF = np.array([0.3, 0.2, 0.1])
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])

@@ -23,6 +23,7 @@ class View {
   T* at(std::integral auto i) const { return data_ + i; }
   View part(int first, int count) const { return {data_ + first, count}; }
   T* data() const { return data_; }
+  std::span<T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T* begin() const { return data_; }

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import logging
 import os
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import pytest
 
 import pliant
 from pliant.systems import mujoco_door
+from tests.support.interrupt import check_ctrl_c
 from tests.support.models import SHAKES, ZOO, body, build, everything, rubbing, shake, shaken, slider, start, state
 
 ROOT = Path(__file__).parents[2]
@@ -419,19 +418,7 @@ assert before > 10 and pliant.stats(data).steps == before + 3
 @pytest.mark.parametrize("solver", ["None", "pliant.Convex()"])
 def test_ctrl_c_stops_many_steps(solver, callback):
     """Within a second, and the data can be stepped on."""
-    code = LONG.replace("SOLVER", solver).replace("CALLBACK", str(callback))
-    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        try:
-            assert child.stdout.readline() == "begins\n"
-            time.sleep(0.3)
-            begin = time.perf_counter()
-            child.send_signal(signal.SIGINT)
-            assert child.stdout.readline() == "stopped\n"
-            assert time.perf_counter() - begin < 1.0
-            assert child.wait(10) == 0
-        finally:
-            child.kill()
+    check_ctrl_c(LONG.replace("SOLVER", solver).replace("CALLBACK", str(callback)))
 
 
 AFTER = """

@@ -10,6 +10,8 @@ import pytest
 
 import pliant
 from pliant.studies.foundation_cube import DAMPING, DEPTH, GRAVITY, START_Q, START_V, Cube, Row, load_point
+from pliant.systems.mujoco_stepper import stepper_of
+from tests.support import distance
 from tests.support.models import WEIGHT, build
 
 CUBE = '<body pos="0 0 .5"><freejoint/><geom name="cube" type="box" size=".5 .5 .5" density="8" condim="1"/></body>'
@@ -162,3 +164,28 @@ def test_pressure_after_a_step():
     assert len(table) == 25 and set(table["geom"]) == {"it"}
     pliant.mj_step(model, data)  # of the default material
     assert len(pliant.pressure(model, data)) == 0 and len(pliant.contacts(model, data)) == data.ncon
+
+
+TOUCHED: dict[str, Any] = {
+    "plane": ('type="plane" size="1 1 1"', distance.plane),
+    "sphere": ('size=".3"', lambda points: distance.sphere(points, 0.3)),
+    "capsule": ('type="capsule" size=".3 .2"', lambda points: distance.capsule(points, 0.3, 0.2)),
+    "cylinder": ('type="cylinder" size=".3 .2"', lambda points: distance.cylinder(points, 0.3, 0.2)),
+    "box": ('type="box" size=".3 .2 .1"', lambda points: distance.box(points, np.array([0.3, 0.2, 0.1]))),
+}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_elements_are_as_deep_as_they_are_inside_the_other_geom(name):
+    """Gaps and normals of the engine, by NumPy, in the frame of a geom that is turned."""
+    shape, far = TOUCHED[name]
+    world = f'<geom {shape} euler="10 20 30"/><body pos=".1 -.05 .1"><freejoint/><geom name="ball" size=".25"/></body>'
+    model = build(world, option='gravity="0 0 0"')
+    data = mujoco.MjData(model)
+    pliant.mj_forward(model, data, materials={"ball": pliant.Foundation(1e5, 0.01, elements=400)})
+    table = stepper_of(data).elements(np.zeros(model.nv))[1].reshape(-1, 26)
+    R = data.geom_xmat[0].reshape(3, 3)
+    gap, normal = far((table[:, 8:11] - data.geom_xpos[0]) @ R)
+    assert np.count_nonzero(gap < 0.0) > 20
+    np.testing.assert_allclose(table[:, 4], gap, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(table[:, 11:14], normal @ R.T, rtol=0.0, atol=1e-12)

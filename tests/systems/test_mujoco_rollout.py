@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import mujoco
@@ -15,6 +13,7 @@ import pytest
 from mujoco import rollout as theirs
 
 import pliant
+from tests.support.interrupt import check_ctrl_c
 from tests.support.models import ZOO, body, build, everything, hinge
 from tests.systems.test_mujoco_direct import walker
 
@@ -347,19 +346,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_stops_it(threads):
-    command = [sys.executable, "-c", LONG.format(threads=threads)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        try:
-            assert child.stdout.readline() == "begins\n"
-            time.sleep(0.3)
-            begin = time.perf_counter()
-            child.send_signal(signal.SIGINT)
-            assert child.stdout.readline() == "stopped\n"
-            assert time.perf_counter() - begin < 1.0
-            assert child.wait(10) == 0
-        finally:
-            child.kill()
+    check_ctrl_c(LONG.format(threads=threads))
 
 
 SMALL = """

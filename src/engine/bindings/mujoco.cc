@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -31,32 +30,32 @@ std::vector<MaterialLaw> laws_of(nb::handle rows, const char* name) {
   return laws;
 }
 
-Materials* new_materials(nb::handle geom, nb::handle geom_law, nb::handle joint, nb::handle tendon, nb::handle equality,
-                         nb::handle friction, const nb::list& layers, bool by_reference) {
-  auto made = std::make_unique<Materials>();
+Materials materials_of(nb::handle geom, nb::handle geom_law, nb::handle joint, nb::handle tendon, nb::handle equality,
+                       nb::handle friction, const nb::list& layers, bool by_reference) {
+  Materials made;
   const auto values = reals(geom, "geom");
   for (std::size_t i = 0; i + 7 <= values.size(); i += 7) {
-    made->geom.push_back(
+    made.geom.push_back(
         {values[i], values[i + 1], values[i + 2], values[i + 3], values[i + 4], values[i + 5], values[i + 6] != 0});
-    made->bounces = made->bounces || values[i + 4] > 0;
+    made.bounces = made.bounces || values[i + 4] > 0;
   }
-  made->geom_law = laws_of(geom_law, "geom_law");
-  made->joint = laws_of(joint, "joint");
-  made->tendon = laws_of(tendon, "tendon");
-  made->equality = laws_of(equality, "equality");
+  made.geom_law = laws_of(geom_law, "geom_law");
+  made.joint = laws_of(joint, "joint");
+  made.tendon = laws_of(tendon, "tendon");
+  made.equality = laws_of(equality, "equality");
   const auto frictions = reals(friction, "friction");
-  made->friction.assign(frictions.begin(), frictions.end());
-  made->layer.assign(made->geom.size(), -1);
+  made.friction.assign(frictions.begin(), frictions.end());
+  made.layer.assign(made.geom.size(), -1);
   for (const nb::handle layer : layers) {
     const auto point = reals(layer[3], "point"), area = reals(layer[4], "area");
     const int g = nb::cast<int>(layer[0]);
-    made->layer[static_cast<std::size_t>(g)] = static_cast<int>(made->layers.size());
-    made->layers.push_back({g, nb::cast<double>(layer[1]), nb::cast<double>(layer[2]),
-                            std::vector<double>(point.begin(), point.end()),
-                            std::vector<double>(area.begin(), area.end())});
+    made.layer[static_cast<std::size_t>(g)] = static_cast<int>(made.layers.size());
+    made.layers.push_back({g, nb::cast<double>(layer[1]), nb::cast<double>(layer[2]),
+                           std::vector<double>(point.begin(), point.end()),
+                           std::vector<double>(area.begin(), area.end())});
   }
-  made->by_reference = by_reference;
-  return made.release();
+  made.by_reference = by_reference;
+  return made;
 }
 
 [[noreturn]] void raise(const char* module, const char* name, const char* message) {
@@ -347,9 +346,7 @@ void bind_mujoco(nb::module_& module) {
   nb::class_<Materials>(module, "Materials")
       .def("__init__", [](Materials* self, nb::handle geom, nb::handle geom_law, nb::handle joint, nb::handle tendon,
                           nb::handle equality, nb::handle friction, const nb::list& layers, bool by_reference) {
-        const std::unique_ptr<Materials> made(
-            new_materials(geom, geom_law, joint, tendon, equality, friction, layers, by_reference));
-        new (self) Materials(std::move(*made));
+        new (self) Materials(materials_of(geom, geom_law, joint, tendon, equality, friction, layers, by_reference));
       });
   nb::class_<Stepper>(module, "Stepper")
       .def(nb::init<>())

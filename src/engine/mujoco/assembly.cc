@@ -9,10 +9,7 @@ namespace {
 
 constexpr double noise = 1e-14;          // of the largest entry of a contact, below which there is only rounding
 constexpr double least_friction = 1e-5;  // mjMINMU, which MuJoCo makes of a coefficient of 0
-constexpr double near_closing = 0.5;     // of a gap, down to which a contact does not come near closing
 constexpr double rigid_friction = 1e8;   // [N s/m] of dry friction, within its range
-
-bool is_contact(int type) { return type == mjCNSTR_CONTACT_ELLIPTIC || type == mjCNSTR_CONTACT_FRICTIONLESS; }
 
 // The entries of one of MuJoCo's rows.
 struct Entries {
@@ -349,8 +346,8 @@ void Assembly::turn(const Flow& flow, Workspace& work) {
   jacobian_value_ = jacobian_value_.part(0, static_cast<int>(end));
 }
 
-double Assembly::rate(int row, View<const double> v) const {
-  double sum = offset[row];
+double Assembly::along(int row, View<const double> v) const {
+  double sum = 0;
   for (auto e = jacobian_start_[row]; e < jacobian_start_[row + 1]; e++)
     sum += jacobian_value_[e] * v[jacobian_column_[e]];
   return sum;

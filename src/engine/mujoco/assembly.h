@@ -9,6 +9,14 @@
 
 namespace pliant {
 
+// Of a gap, down to which a limit or a contact does not come near closing.
+constexpr double near_closing = 0.5;
+
+// Of a row of MuJoCo's.
+inline bool is_contact(int type) {
+  return type == mjCNSTR_CONTACT_ELLIPTIC || type == mjCNSTR_CONTACT_PYRAMIDAL || type == mjCNSTR_CONTACT_FRICTIONLESS;
+}
+
 // What of MuJoCo's rows the write-back needs: its arrays are made anew there.
 struct KnownRow {
   int type, id;
@@ -26,6 +34,10 @@ class Assembly {
              View<const double> velocity, View<const double> force, const Flow* flow, View<const double> turning,
              Workspace& work);
 
+  // G v of a row, and its rate at v.
+  double along(int row, View<const double> v) const;
+  double rate(int row, View<const double> v) const { return offset[row] + along(row, v); }
+
   // Leaves out limits and contacts that are open and do not come near closing at the velocity v.
   void leave_out_open(View<const double> v);
   // Takes those back that close at v after all; whether there were any.
@@ -40,7 +52,6 @@ class Assembly {
   int left_out_ = 0;
 
   void take_back(int row);
-  double rate(int row, View<const double> v) const;
   View<std::int64_t> mass_start_, mass_column_, jacobian_start_, jacobian_column_, block_start_, kind_;
   View<double> mass_value_, jacobian_value_, lower_, upper_, friction_;
 

@@ -87,11 +87,7 @@ void Stepper::bounce(const Options& options) {
       const int i = contact.efc_address;
       if (i < 0 || !(force[i] > 0)) continue;
       const Material& material = rule(contact);
-      double speed = 0, pull = 0;
-      for (auto e = step.jacobian_start[i]; e < step.jacobian_start[i + 1]; e++) {
-        speed -= step.jacobian_value[e] * before[step.jacobian_column[e]];
-        pull -= step.jacobian_value[e] * gained[step.jacobian_column[e]];
-      }
+      const double speed = -assembly_.along(i, before), pull = -assembly_.along(i, gained);
       const double on = leaving(h, share * material.restitution, material.restitution_speed, speed, pull,
                                 std::max(assembly_.value[i], 0.0));
       if (!(on > 0)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include "linalg/dense.h"
 
 namespace pliant {
 namespace {
@@ -143,9 +144,7 @@ bool Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<
   std::copy(end.begin(), end.end(), mean.begin());
   M = d.M;
   turns.clear();
-  double sum = 0;
-  for (int j = 0; j < m.nv; j++) sum += 0 * (end[j] * end[j]);
-  return sum == 0;
+  return is_sane(end.span());
 }
 
 // The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
@@ -164,7 +163,7 @@ bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, Vie
   mjModel weightless = *own;
   std::fill_n(weightless.opt.gravity, 3, 0.0);
   mjData* there = aside.of(model, d);
-  guarded([&] { mujoco.mj_rne(&weightless, &d, 0, pull.data()); });
+  guarded([&] { mujoco.mj_rne(&weightless, &d, 0, pull.data()); });  // tendons' inertia pushes with the rest
   push(m, own, d, force, implicit, there, pull, work);
   View<double> kicked = work.take<double>(nv);
   std::copy(end.begin(), end.end(), kicked.begin());

@@ -113,12 +113,7 @@ bool Stepper::stretch(int a, int b, View<const double> v) {
     }
   };
   const auto gap_of = [&](int row) { return assembly_.known[row].pos - assembly_.known[row].margin; };
-  each([&](int row) {
-    double rate = step.offset[row];
-    for (auto e = step.jacobian_start[row]; e < step.jacobian_start[row + 1]; e++)
-      rate += step.jacobian_value[e] * v[step.jacobian_column[e]];
-    seeming = std::min(seeming, gap_of(row) / std::max(-rate, 1e-100));
-  });
+  each([&](int row) { seeming = std::min(seeming, gap_of(row) / std::max(-assembly_.rate(row, v), 1e-100)); });
   const Workspace::Mark mark = work_.mark();
   View<double> mean = work_.take<double>(m.nv);
   find_mean(v, mean);

@@ -2,13 +2,12 @@
 //   e = (phi(q1) - phi0) / h - G v1      of their rows, iterated on the rows at hand
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "mujoco/step.h"
+#include "step/laws.h"
 
 namespace pliant {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int rounds = 20;
 constexpr double exact = 1e-12;      // of the longest way of a row, where it is closed
 constexpr double closed = 1e-9;      // [m, rad] at the end of a step, which nobody needs to mend
@@ -24,11 +23,6 @@ bool bends(const mjModel& m, const mjData& d) {
     if (!straight) return true;
   }
   return false;
-}
-
-template <class T>
-std::span<T> span_of(View<T> v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
 }
 
 }  // namespace
@@ -52,7 +46,7 @@ void Stepper::close_loops(const Options& options) {
   std::copy(force_.begin(), force_.end(), force.begin());
   std::copy_n(assembly_.offset.data(), count, offset.data());
   const Report found = report_;
-  double last = infinite;
+  double last = infinity;
   bool changed = false, away = false;
   for (int round = 0; round < rounds && !away; round++) {
     find_mean(v1_, mean);
@@ -85,7 +79,7 @@ void Stepper::close_loops(const Options& options) {
     std::fill(change.begin(), change.end(), 0.0);
     for (int i = 0; i < count; i++) change[i] = target[i] - assembly_.offset[i];
     std::copy_n(target.data(), count, assembly_.offset.data());
-    responds = responds && solver_.respond(step, span_of(change), round == 0, span_of(v1_), span_of(force_));
+    responds = responds && solver_.respond(step, change.span(), round == 0, v1_.span(), force_.span());
     if (responds) continue;
     std::copy(force_.begin(), force_.end(), near.begin());
     solve_rows(options, {}, near, true);

@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <string>
 #include "linalg/dense.h"
+#include "step/laws.h"
 
 namespace pliant {
 namespace {
 
-constexpr int looks = 2;              // for contacts and limits that only come within reach by what the step does
-constexpr int flow_rounds = 2;        // in which the forces of loops are followed too
-constexpr double near_closing = 0.5;  // of a gap, down to which a contact does not come near closing
-constexpr double most_gain = 1.01;    // of all the energy that a step begins with, which no answer should exceed
-constexpr double blown_up = 1e10;     // mjMAXVAL, beyond which MuJoCo starts afresh
-constexpr double largest = 1e100;     // input
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr int looks = 2;            // for contacts and limits that only come within reach by what the step does
+constexpr int flow_rounds = 2;      // in which the forces of loops are followed too
+constexpr double most_gain = 1.01;  // of all the energy that a step begins with, which no answer should exceed
+constexpr double blown_up = 1e10;   // mjMAXVAL, beyond which MuJoCo starts afresh
+constexpr double largest = 1e100;   // input
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -27,8 +25,6 @@ std::string shown(double x) {
   std::snprintf(text, sizeof text, "%.9g", x);
   return text;
 }
-
-std::span<const double> span_of(View<const double> v) { return {v.data(), static_cast<std::size_t>(v.size())}; }
 
 }  // namespace
 
@@ -42,7 +38,7 @@ void Stepper::lap(Part part) {
 // What may be set at any time, and cannot be carried out.
 void Stepper::check_model() const {
   const mjModel& m = model_.given();
-  if (!(m.opt.timestep > 0 && m.opt.timestep < std::numeric_limits<double>::infinity()))
+  if (!(m.opt.timestep > 0 && m.opt.timestep < infinity))
     throw InputProblem("model.opt.timestep must be one number > 0 [s], got " + shown(m.opt.timestep));
   const auto refuse = [](const char* what, const char* remedy) {
     throw InputProblem(std::string("this model has ") + what + ", which pliant does not simulate: " + remedy);
@@ -75,7 +71,7 @@ void Stepper::check() const {
       most = std::max(most, std::fabs(one.values[i]));
     }
     const double limit = one.is_state             ? blown_up
-                         : one.values == d_->ctrl ? infinite
+                         : one.values == d_->ctrl ? infinity
                                                   : largest;  // MuJoCo takes it for 0
     if (sum == 0 && most <= limit) continue;
     for (int i = 0; i < one.count; i++) {
@@ -115,7 +111,7 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   const int nv = static_cast<int>(m.nv);
   guess_ = work_.take<double>(nv);
   for (int j = 0; j < nv; j++) guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
-  if (!is_sane(span_of(guess_))) std::copy_n(d_->qvel, nv, guess_.data());
+  if (!is_sane(guess_.span())) std::copy_n(d_->qvel, nv, guess_.data());
   evaluate(control);
   smooth_force_ = work_.take<double>(nv);
   near_ = work_.take<double>(nv);
@@ -349,9 +345,8 @@ bool Stepper::gains() const {
 }
 
 void Stepper::ask(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
-  const Report found = solver_.solve(assembly_.step, span_of(guess), span_of(start), options,
-                                     {v1_.data(), static_cast<std::size_t>(v1_.size())},
-                                     {force_.data(), static_cast<std::size_t>(force_.size())}, {}, {}, shifted);
+  const Report found =
+      solver_.solve(assembly_.step, guess.span(), start.span(), options, v1_.span(), force_.span(), {}, {}, shifted);
   const int iterations = report_.iterations, factorizations = report_.factorizations;
   report_ = found;
   report_.iterations += iterations;

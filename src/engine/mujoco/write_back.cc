@@ -9,9 +9,6 @@ namespace pliant {
 namespace {
 
 bool is_limit(int type) { return type == mjCNSTR_LIMIT_JOINT || type == mjCNSTR_LIMIT_TENDON; }
-bool is_contact(int type) {
-  return type == mjCNSTR_CONTACT_ELLIPTIC || type == mjCNSTR_CONTACT_PYRAMIDAL || type == mjCNSTR_CONTACT_FRICTIONLESS;
-}
 
 }  // namespace
 
@@ -48,12 +45,10 @@ void Stepper::write(bool whole) {
   }
   for (int j = 0; j < nv; j++) d_->qacc[j] = pushed ? (v1_[j] - d_->qvel[j]) / h : d_->qacc_smooth[j];
   lap(assembly);
+  d_->flg_rnepost = 0;
   if (whole && m.nsensor) {
     const mjModel* user = model_.users();
-    d_->flg_rnepost = 0;
     guarded([&] { mujoco.mj_sensorAcc(user, d_); });
-  } else {
-    d_->flg_rnepost = 0;
   }
   lap(kinematics);
 }

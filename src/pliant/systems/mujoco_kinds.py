@@ -4,6 +4,3 @@ from __future__ import annotations
 
 # mjtConstraint
 EQUALITY, FRICTION_DOF, FRICTION_TENDON, LIMIT_JOINT, LIMIT_TENDON, FRICTIONLESS, PYRAMIDAL, ELLIPTIC = range(8)
-
-# A law: K, B, p, alpha.
-STIFFNESS, DAMPING, EXPONENT, DISSIPATION = range(4)
