@@ -2,6 +2,7 @@
 // is found ahead has the normal of the start of the step, along which bodies seem to meet that in truth pass each other, or
 // meet sooner or later than they seem to.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include "mujoco/step.h"
@@ -12,10 +13,35 @@ namespace {
 
 constexpr double spun = 1;         // [rad] within a step, about a contact that need not be where it was at its start
 constexpr double touching = 1e-4;  // of the way of the step, within which geoms touch
-constexpr int rounds = 100;  // of advancement; it slows down where bodies graze each other, and then counts as a touch
-constexpr double bent = 0.01;    // of a gap, by which the way to a touch may differ from a straight one
-constexpr double least = 1e-12;  // [m/s]
+constexpr int looks = 100;         // on the way; where bodies graze each other there are many, which counts as a touch
+constexpr double bent = 0.01;      // of a gap, by which the way to a touch may differ from a straight one
+constexpr double least = 1e-12;    // [m/s]
 constexpr double never = 100;  // times what the geoms come nearer to each other in the step: a gap that does not close
+
+struct Moment {  // on the way of two geoms
+  double time, gap;
+};
+
+// When the gap falls to `near` between two moments: by the line through the last two, as long as it leads there from before,
+// else by the false position. How deep bodies are in each other is not relied on. slope: of the gap at the first moment.
+template <class Look>
+double first_zero(Moment from, double slope, Moment to, double near, Look&& look) {
+  bool beyond = false;
+  for (int k = 0; k < looks && std::fabs(to.gap) > near; k++) {
+    const double depth = std::min(-to.gap, from.gap), ahead = -from.gap / slope;
+    const double part = from.gap / (from.gap + depth) * (to.time - from.time);
+    const bool leads = !beyond && ahead > 0 && ahead < to.time - from.time;
+    const Moment middle = look(from.time + (leads ? ahead : part));
+    beyond = !(middle.gap > near);
+    if (beyond) {
+      to = middle;
+    } else {
+      slope = (middle.gap - from.gap) / (middle.time - from.time);
+      from = middle;
+    }
+  }
+  return to.time;
+}
 
 }  // namespace
 
@@ -103,23 +129,28 @@ bool Stepper::stretch(int a, int b, View<const double> v) {
   const mjModel& m = model_.given();
   const Step& step = assembly_.step;
   const double h = step.h, speed = reach_.approach(a, b, v) + least;
-  double margin = 0, seeming = infinity;
+  Meeting meeting{.gap = infinity, .speed = speed, .bend = reach_.bend(a, b)};
   const auto each = [&](auto&& f) {
     for (int c = 0; c < d_->ncon; c++) {
       const mjContact& contact = d_->contact[c];
       if (!open_[c] || contact.efc_address < 0 || contact.geom[0] != a || contact.geom[1] != b) continue;
-      margin = contact.includemargin;
+      meeting.margin = contact.includemargin;
       f(contact.efc_address);
     }
   };
   const auto gap_of = [&](int row) { return assembly_.known[row].pos - assembly_.known[row].margin; };
-  each([&](int row) { seeming = std::min(seeming, gap_of(row) / std::max(-assembly_.rate(row, v), 1e-100)); });
+  each([&](int row) {
+    const double closing = std::max(-assembly_.rate(row, v), 1e-100);
+    meeting.gap = std::min(meeting.gap, gap_of(row));
+    meeting.closing = std::max(meeting.closing, closing);
+    meeting.seeming = std::min(meeting.seeming, gap_of(row) / closing);
+  });
   const Workspace::Mark mark = work_.mark();
   View<double> mean = work_.take<double>(m.nv);
   find_mean(v, mean);
-  const double time = touch_time(a, b, margin, speed, mean);
+  const double time = touch_time(a, b, meeting, mean);
   work_.release(mark);
-  const double ratio = seeming > 0 ? time / seeming : 1;
+  const double ratio = meeting.seeming > 0 ? time / meeting.seeming : 1;
   each([&](int row) {
     const double gap = gap_of(row);
     assembly_.value[row] = gap;
@@ -129,26 +160,52 @@ bool Stepper::stretch(int a, int b, View<const double> v) {
   return time < infinity;
 }
 
-// When two geoms that move with v touch within the step [s]; infinite if they do not. speed: a bound on how fast they
-// approach.
-double Stepper::touch_time(int a, int b, double margin, double speed, View<const double> v) {
+// When two geoms that move with v touch within the step [s]; infinite if they do not. Bodies that only move straight have
+// convex gaps g(t); turns bend them downwards by no more than `bend`, so that g + bend t^2 / 2 is convex: between two times
+// it lies above the lines through its neighbours. Where they meet is looked at, from the first touch that is possible on.
+double Stepper::touch_time(int a, int b, const Meeting& meeting, View<const double> v) {
   const mjModel& m = model_.given();
   const mjModel* own = model_.own();
   mjData* there = aside_.of(model_, *d_);
-  const double h = m.opt.timestep, way = h * speed;
-  double t = 0, distance = 0;
-  for (int k = 0; k < rounds; k++) {
+  const double h = m.opt.timestep, way = h * meeting.speed, near = touching * way;
+  const auto look = [&](double time) {
+    double distance = 0;
     std::copy_n(d_->qpos, m.nq, there->qpos);
     guarded([&] {
-      mujoco.mj_integratePos(own, there->qpos, v.data(), t);
+      mujoco.mj_integratePos(own, there->qpos, v.data(), time);
       mujoco.mj_kinematics(own, there);
-      distance = mujoco.mj_geomDistance(own, there, a, b, way + margin, nullptr) - margin;
+      distance = mujoco.mj_geomDistance(own, there, a, b, way + meeting.margin, nullptr) - meeting.margin;
     });
-    if (distance <= touching * way) break;
-    t += distance / speed;
-    if (t >= h) return infinity;
+    return Moment{time, distance};
+  };
+  const auto convex = [&](const Moment& x) { return x.gap + 0.5 * meeting.bend * x.time * x.time; };
+  const auto slope = [&](const Moment& x, const Moment& y) { return (convex(y) - convex(x)) / (y.time - x.time); };
+  Moment from{0, meeting.gap};
+  if (!(from.gap > near)) return 0;
+  std::array<Moment, looks + 2> ahead;  // the next one last
+  std::size_t next = 0;
+  ahead[0] = look(h);
+  if (meeting.seeming < h) ahead[++next] = look(meeting.seeming);
+  double before = -meeting.closing;  // the slope there
+  for (int k = 0; k < looks; k++) {
+    const Moment to = ahead[next];
+    if (!(to.gap > near)) return first_zero(from, before, to, near, look);
+    const double steepest = meeting.speed + meeting.bend * h, after = next > 0 ? slope(to, ahead[next - 1]) : steepest;
+    const double left = std::max(before, -steepest), right = std::min(after, steepest);
+    // from + left (t - from) = to - right (to - t)
+    double time = (convex(from) - convex(to) - left * from.time + right * to.time) / (right - left);
+    // Some colliders lose bodies that are in the middle of each other: then the gap is not convex, and may have been zero soon.
+    if (!(time > from.time)) time = left < 0 ? from.time - from.gap / left : to.time;
+    const Moment lowest{time, convex(from) + left * (time - from.time) - 0.5 * meeting.bend * time * time};
+    if (!(time > from.time && time < to.time) || lowest.gap > near) {
+      before = slope(from, to);
+      from = to;
+      if (next-- == 0) return infinity;
+    } else {
+      ahead[++next] = look(time);
+    }
   }
-  return t;
+  return from.time;
 }
 
 }  // namespace pliant

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double difference = 1e-4;  // [m or rad, m/s or rad/s] of actuators' lengths and velocities, for their slopes
 constexpr double infinite = ExtraRow::infinite;
-constexpr double soft = 10;           // times the inertia of a joint, up to which what a servo adds is not stiff
+constexpr double soft = 1e3;          // times the inertia of a joint, up to which what a servo adds is not stiff
 constexpr double spare_range = 0.05;  // of a servo's range, within which it is likely to reach an end of it
 static_assert(mjNPOLY == 2);
 

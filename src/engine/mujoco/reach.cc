@@ -31,10 +31,23 @@ void Reach::reserve(Model& model, const mjData& d, bool limits, Workspace& work)
   for (int a = 0; a < m_->nactuator; a++) fixed_ = fixed_ || m_->actuator_trntype[a] == mjTRN_BODY;
   way = work.filled(m_->ngeom, 0.0);
   speed_ = work.filled(m_->ngeom, 0.0);
-  rate_ = work.take<double>(m_->ngeom);
+  rate_ = work.filled(m_->ngeom, 0.0);
   cvel_ = work.take<double>(6 * m_->nbody);
   faster_ = work.take<double>(m_->nv);
   turn_ = work.take<double>(m_->nbody);
+  find_moving();
+  add_speeds(View<const double>(d_->qvel, static_cast<int>(m_->nv)), speed_);
+}
+
+// Most geoms of a robot are there to be seen.
+void Reach::find_moving() {
+  const mjModel& m = *m_;
+  moving_.clear();
+  for (int p = 0; p < m.npair; p++) rate_[m.pair_geom1[p]] = rate_[m.pair_geom2[p]] = 1;
+  for (int g = 0; g < m.ngeom; g++) {
+    const bool collides = m.geom_contype[g] != 0 || m.geom_conaffinity[g] != 0 || rate_[g] > 0;
+    if (collides && m.body_weldid[m.geom_bodyid[g]] != 0) moving_.push(g);
+  }
 }
 
 // MuJoCo's cvel at v, angular first; bodies come after their parents.
@@ -73,24 +86,26 @@ double Reach::spin(int body) const { return norm(cvel_.at(6 * body)); }
 // |velocity of the centre| + |angular velocity| times the radius, where that is more.
 void Reach::add_speeds(View<const double> v, View<double> to) {
   find_velocities(v);
-  for (int g = 0; g < m_->ngeom; g++) {
-    const int b = m_->geom_bodyid[g];
-    if (m_->body_weldid[b] == 0) continue;
+  int last = -1;
+  double turn = 0;
+  for (int k = 0; k < moving_.size(); k++) {
+    const int g = moving_[k], b = m_->geom_bodyid[g];
+    if (b != last) turn = spin(b);
+    last = b;
     double centre[3];
     centre_velocity(g, centre);
-    to[g] = std::max(to[g], norm(centre) + spin(b) * m_->geom_rbound[g]);
+    to[g] = std::max(to[g], norm(centre) + turn * m_->geom_rbound[g]);
   }
 }
 
 void Reach::widen(View<const double> v) {
   const mjModel& m = *m_;
   add_speeds(v, speed_);
-  std::fill(model_->body_margin.begin(), model_->body_margin.end(), 0.0);
-  for (int g = 0; g < m.ngeom; g++) {
-    const int b = m.geom_bodyid[g];
-    const bool moves = m.body_weldid[b] != 0;
-    way[g] = moves ? std::min(furthest, spare * h_ * (speed_[g] + fall_) + skin * m.geom_rbound[g]) : 0;
-    model_->geom_gap[g] = m.geom_gap[g] + (fixed_ ? 0 : way[g]);
+  for (int k = 0; k < moving_.size(); k++) {
+    const int g = moving_[k], b = m.geom_bodyid[g];
+    way[g] = std::min(furthest, spare * h_ * (speed_[g] + fall_) + skin * m.geom_rbound[g]);
+    if (fixed_) continue;
+    model_->geom_gap[g] = m.geom_gap[g] + way[g];
     model_->body_margin[b] = std::max(model_->body_margin[b], model_->geom_gap[g] + m.geom_margin[g]);
   }
   for (int p = 0; p < m.npair; p++) {
@@ -118,13 +133,6 @@ void Reach::widen_limits(View<const double> v) {
   }
 }
 
-void Reach::cover() {
-  const View<const double> v(d_->qvel, static_cast<int>(m_->nv));
-  std::fill(speed_.begin(), speed_.end(), 0.0);
-  widen(v);
-  widen_limits(v);
-}
-
 void Reach::cover(View<const double> v) {
   widen(v);
   for (int j = 0; j < v.size(); j++) faster_[j] = std::max(std::fabs(d_->qvel[j]), std::fabs(v[j]));
@@ -143,8 +151,8 @@ bool Reach::outrun(View<const double> v) {
   }
   std::fill(rate_.begin(), rate_.end(), 0.0);
   add_speeds(v, rate_);
-  for (int g = 0; g < m.ngeom; g++) {
-    if (m.body_weldid[m.geom_bodyid[g]] != 0 && h_ * rate_[g] > way[g]) return true;
+  for (int k = 0; k < moving_.size(); k++) {
+    if (h_ * rate_[moving_[k]] > way[moving_[k]]) return true;
   }
   return false;
 }
@@ -191,6 +199,17 @@ double Reach::approach(int a, int b, View<const double> v) {
   const double x[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
   return norm(x) + spin(m_->geom_bodyid[a]) * (m_->geom_rbound[a] + h_ * norm(p)) +
          spin(m_->geom_bodyid[b]) * (m_->geom_rbound[b] + h_ * norm(q));
+}
+
+double Reach::bend(int a, int b) const {
+  double sum = 0;
+  for (const int g : {a, b}) {
+    double p[3];
+    centre_velocity(g, p);
+    const double turn = spin(m_->geom_bodyid[g]);
+    sum += turn * (norm(p) + turn * m_->geom_rbound[g]);
+  }
+  return sum;
 }
 
 View<const double> Reach::turns(View<const double> v) {

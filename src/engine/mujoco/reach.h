@@ -13,9 +13,7 @@ class Reach {
   // limits: false leaves their margins alone, on which MuJoCo's references depend.
   void reserve(Model& model, const mjData& d, bool limits, Workspace& work);
 
-  // Gaps and margins that cover the way of the step at the speeds of its start.
-  void cover();
-  // The same at the velocity v as well.
+  // Gaps and margins that cover the way of the step at the speeds of its start, at those covered before, and at the velocity v.
   void cover(View<const double> v);
   // Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say.
   bool outrun(View<const double> v);
@@ -28,6 +26,8 @@ class Reach {
   // A bound on how fast two geoms come nearer to each other at the velocity v. Of two that fall together it is small;
   // centres that go in circles turn their velocities on the way.
   double approach(int a, int b, View<const double> v);
+  // Of the velocity of the last approach, a bound on how much turning bends the ways of points.
+  double bend(int a, int b) const;
   // The velocity that the following is about.
   void set_velocity(View<const double> v) { find_velocities(v); }
   // How fast the gap of a contact grows.
@@ -42,7 +42,9 @@ class Reach {
   bool limits_ = true, fixed_ = false;
   double h_ = 0, fall_ = 0;
   View<double> speed_, rate_, cvel_, faster_, turn_;
+  Pool<int> moving_;  // geoms that move and may collide
 
+  void find_moving();
   void find_velocities(View<const double> v);
   void point_velocity(int body, const mjtNum* x, double* to) const;
   void centre_velocity(int g, double* to) const;

@@ -214,7 +214,6 @@ void Stepper::evaluate(bool control) {
   d->flg_energypos = 0;
   guarded([&] { mujoco.mj_fwdKinematics(own, d); });
   reach_.reserve(model_, *d, !materials_->by_reference, work_);
-  reach_.cover();
   reach_.cover(guess_);
   own = model_.own();
   guarded([&] {
@@ -247,12 +246,15 @@ void Stepper::evaluate(bool control) {
 // foundations.
 void Stepper::find_open(View<const double> v) {
   open_.resize(d_->ncon);
-  std::fill_n(open_.data(), d_->ncon, char{0});
-  reach_.set_velocity(v);
+  bool any = false;
+  for (int c = 0; c < d_->ncon; c++) {
+    open_[c] = d_->contact[c].exclude == 1;
+    any = any || open_[c];
+  }
+  if (any) reach_.set_velocity(v);
   for (int c = 0; c < d_->ncon; c++) {
     mjContact& contact = d_->contact[c];
-    if (contact.exclude != 1) continue;
-    open_[c] = 1;
+    if (!open_[c]) continue;
     const double gap = contact.dist - contact.includemargin;
     if (!(gap + model_.given().opt.timestep * reach_.opening(contact) > near_closing * gap)) contact.exclude = 0;
   }
@@ -261,11 +263,12 @@ void Stepper::find_open(View<const double> v) {
 
 // Whether some of those close after all, at the velocity v, and now have rows.
 bool Stepper::take_contacts_back(View<const double> v) {
-  bool any = false;
-  reach_.set_velocity(v);
+  bool any = false, set = false;
   for (int c = 0; c < d_->ncon; c++) {
     mjContact& contact = d_->contact[c];
     if (!open_[c] || contact.exclude != 1) continue;
+    if (!set) reach_.set_velocity(v);
+    set = true;
     if (!(contact.dist - contact.includemargin + model_.given().opt.timestep * reach_.opening(contact) < 0)) continue;
     contact.exclude = 0;
     any = true;

@@ -23,6 +23,7 @@
 #include "mujoco/reach.h"
 #include "mujoco/turning.h"
 #include "solve/solve.h"
+#include "step/laws.h"
 #include "workspace.h"
 
 namespace pliant {
@@ -45,6 +46,14 @@ struct How {
   bool control = true;  // whether to call the user's control callback
   bool advance = true;  // else forces alone
   bool whole = true;    // whether to leave all of MuJoCo's fields behind, which no next step needs
+};
+
+// Of two geoms that come near each other.
+struct Meeting {
+  double margin = 0;
+  double gap, closing = 0;     // at the start of the step
+  double seeming = infinity;   // when they touch by these [s]
+  double speed = 0, bend = 0;  // bounds on the rate of the gap, and on how it bends downwards by turning [m/s, m/s^2]
 };
 
 class Stepper {
@@ -125,7 +134,7 @@ class Stepper {
   bool centre();
   void follow_open(const Options& options);
   bool stretch(int a, int b, View<const double> v);
-  double touch_time(int a, int b, double margin, double speed, View<const double> v);
+  double touch_time(int a, int b, const Meeting& meeting, View<const double> v);
   void close_loops(const Options& options);
   void bounce(const Options& options);
   void lap(Part part);
