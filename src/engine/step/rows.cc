@@ -9,6 +9,9 @@ namespace pliant {
 namespace {
 
 constexpr int few_rows = 64;
+constexpr int few = 2;  // scalar rows of a group that joins another
+
+constexpr int wider = 8;                             // columns that it may gain there
 constexpr int body = 6;                              // directions of a motion between two bodies
 constexpr double outside = 1e-13;                    // what a row has outside the directions at hand makes one more
 constexpr double fullness = 0.5;                     // share of entries of G above which it is kept dense
@@ -144,6 +147,7 @@ void Rows::find_groups(Workspace& work) {
     found[group_of[k]].blocks++;
     found[group_of[k]].rows += static_cast<int>(end - first);
   }
+  groups = join_paths(found.part(0, groups), group_of, work);
   group = found.part(0, groups);
   int blocks_before = 0, values = 0;
   for (Group& g : group) {
@@ -173,6 +177,58 @@ void Rows::find_groups(Workspace& work) {
     b.square = squares;
     squares += b.size * b.size;
   }
+}
+
+// Few scalar rows on one path to the root join a group that has the path and is not much wider: the joints of a leg its foot,
+// or its last joint. Returns how many groups are left.
+int Rows::join_paths(View<Group> found, View<int> group_of, Workspace& work) {
+  const int groups = found.size();
+  const auto last = [&](const Group& g) { return columns_[g.columns + g.width - 1]; };
+  const auto joins = [&](const Group& g) {
+    return g.width > 0 && g.rows == g.blocks && g.rows <= few && inertia_.columns(last(g)).size() == g.width;
+  };
+  View<int> path = work.take<int>(groups);
+  int paths = 0;
+  for (int k = 0; k < groups; k++) {
+    if (joins(found[k])) path[paths++] = k;
+  }
+  if (paths == 0 || groups == 1) return groups;
+  std::stable_sort(path.begin(), path.begin() + paths, [&](int a, int b) { return found[a].width > found[b].width; });
+  View<int> cover = work.filled<int>(velocities, -1), home = work.take<int>(groups);  // cover: the narrowest group
+  const auto take_in = [&](int k) {
+    const Group& g = found[k];
+    home[k] = k;
+    for (int c = g.columns; c < g.columns + g.width; c++) {
+      int& known = cover[columns_[c]];
+      if (known < 0 || found[known].width > g.width) known = k;
+    }
+  };
+  for (int k = 0; k < groups; k++) {
+    if (!joins(found[k])) take_in(k);
+  }
+  for (int e = 0; e < paths; e++) {
+    const int k = path[e], wide = cover[last(found[k])];
+    if (wide < 0 || found[wide].width > found[k].width + wider || is_long(found[wide])) {
+      take_in(k);
+      continue;
+    }
+    home[k] = wide;
+    found[wide].rows += found[k].rows;
+    found[wide].blocks += found[k].blocks;
+  }
+  int left = 0, columns = 0;
+  for (int k = 0; k < groups; k++) {
+    if (home[k] != k) continue;
+    Group g = found[k];
+    std::copy_n(columns_.data() + g.columns, g.width, columns_.data() + columns);
+    g.columns = columns;
+    columns += g.width;
+    path[k] = left;
+    found[left++] = g;
+  }
+  columns_.resize(columns);
+  for (int& g : group_of) g = path[home[g]];
+  return left;
 }
 
 void Rows::order(Patterns& patterns, Workspace& work) {
