@@ -289,10 +289,15 @@ void Stepper::assemble() {
 void Stepper::solve_rows(const Options& options, View<const double> guess, View<const double> start, bool shifted) {
   if (!shifted) assembly_.leave_out_open(guess.empty() ? View<const double>(d_->qvel, v1_.size()) : guess);
   solve_these(options, guess, start, shifted);
-  while (assembly_.take_back(v1_)) {
+  if (!assembly_.take_back(v1_)) return;
+  const Workspace::Mark mark = work_.mark();
+  View<double> forces = work_.take<double>(force_.size());
+  do {
+    std::copy(force_.begin(), force_.end(), forces.begin());
     std::copy(v1_.begin(), v1_.end(), near_.begin());
-    solve_these(options, near_, {}, false);
-  }
+    solve_these(options, near_, forces, false);
+  } while (assembly_.take_back(v1_));
+  work_.release(mark);
 }
 
 // Coulomb's law can have several answers where bodies jam, and some of them throw the bodies with forces out of nothing
