@@ -9,7 +9,7 @@ namespace pliant {
 namespace {
 
 constexpr int few_rows = 64;
-constexpr int few = 2;  // scalar rows of a group that joins another
+constexpr int few = 2;  // rows of a joint, which join a wider group
 
 constexpr int wider = 8;                             // columns that it may gain there
 constexpr int body = 6;                              // directions of a motion between two bodies
@@ -17,7 +17,7 @@ constexpr double outside = 1e-13;                    // what a row has outside t
 constexpr double fullness = 0.5;                     // share of entries of G above which it is kept dense
 constexpr int shortest = 8;                          // run worth its loops
 constexpr double soft = 1e4, stiff = 1e8;            // h a S of laws whose own compliance bounds P
-constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
+constexpr double wide = 1e9;                         // pivots of M so far apart let rounding through
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -94,6 +94,7 @@ void Rows::find_groups(Workspace& work) {
   const int blocks = island_.blocks.size(), n = velocities;
   View<int> group_of = work.take<int>(blocks);
   View<Group> found = work.take<Group>(blocks);
+  View<int> alone = work.filled<int>(blocks, 0);  // of a group: its rows of one joint
   View<int> mark = work.filled<int>(n, -1);
   View<int> list = work.take<int>(n);
   int slots = 16;
@@ -117,6 +118,7 @@ void Rows::find_groups(Workspace& work) {
         group_of[k] = group_of[k - 1];
         found[group_of[k]].blocks++;
         found[group_of[k]].rows += static_cast<int>(end - first);
+        alone[group_of[k]] += stop - begin == 1;
         continue;
       }
     }
@@ -146,8 +148,9 @@ void Rows::find_groups(Workspace& work) {
     group_of[k] = table_[slot];
     found[group_of[k]].blocks++;
     found[group_of[k]].rows += static_cast<int>(end - first);
+    alone[group_of[k]] += stop - begin == 1;
   }
-  groups = join_paths(found.part(0, groups), group_of, work);
+  groups = join_paths(found.part(0, groups), alone, group_of, work);
   group = found.part(0, groups);
   int blocks_before = 0, values = 0;
   for (Group& g : group) {
@@ -179,21 +182,22 @@ void Rows::find_groups(Workspace& work) {
   }
 }
 
-// Few scalar rows on one path to the root join a group that has the path and is not much wider: the joints of a leg its foot,
-// or its last joint. Returns how many groups are left.
-int Rows::join_paths(View<Group> found, View<int> group_of, Workspace& work) {
+// Rows of one joint join a group that has its path to the root and is not much wider: those of a leg join its foot, or its last
+// joint. Returns how many groups are left.
+int Rows::join_paths(View<Group> found, View<const int> alone, View<int> group_of, Workspace& work) {
   const int groups = found.size();
   const auto last = [&](const Group& g) { return columns_[g.columns + g.width - 1]; };
-  const auto joins = [&](const Group& g) {
-    return g.width > 0 && g.rows == g.blocks && g.rows <= few && inertia_.columns(last(g)).size() == g.width;
-  };
+  const auto joins = [&](int k) { return found[k].width > body && found[k].rows == alone[k] && found[k].rows <= few; };
   View<int> path = work.take<int>(groups);
   int paths = 0;
   for (int k = 0; k < groups; k++) {
-    if (joins(found[k])) path[paths++] = k;
+    if (joins(k)) path[paths++] = k;
   }
   if (paths == 0 || groups == 1) return groups;
-  std::stable_sort(path.begin(), path.begin() + paths, [&](int a, int b) { return found[a].width > found[b].width; });
+  const auto before = [&](int a, int b) {  // the widest first
+    return found[a].width != found[b].width ? found[a].width > found[b].width : a < b;
+  };
+  std::sort(path.begin(), path.begin() + paths, before);
   View<int> cover = work.filled<int>(velocities, -1), home = work.take<int>(groups);  // cover: the narrowest group
   const auto take_in = [&](int k) {
     const Group& g = found[k];
@@ -204,7 +208,7 @@ int Rows::join_paths(View<Group> found, View<int> group_of, Workspace& work) {
     }
   };
   for (int k = 0; k < groups; k++) {
-    if (!joins(found[k])) take_in(k);
+    if (!joins(k)) take_in(k);
   }
   for (int e = 0; e < paths; e++) {
     const int k = path[e], wide = cover[last(found[k])];

@@ -144,7 +144,7 @@ class Rows {
     else return precise_scratch_.data();
   }
   void find_groups(Workspace& work);
-  int join_paths(View<Group> found, View<int> group_of, Workspace& work);
+  int join_paths(View<Group> found, View<const int> alone, View<int> group_of, Workspace& work);
   void order(Patterns& patterns, Workspace& work);
   void whiten(Workspace& work);
   void compress(Workspace& work);
