@@ -10,8 +10,11 @@
 namespace pliant {
 namespace {
 
-constexpr int looks = 2;            // for contacts and limits that only come within reach by what the step does
-constexpr int flow_rounds = 2;      // in which the forces of loops are followed too
+constexpr double most_change =
+    2;                          // times a velocity, that it is expected to change on: an impact does not repeat itself
+constexpr double slow = 0.01;   // [rad/s, m/s] that any may change
+constexpr int looks = 2;        // for contacts and limits that only come within reach by what the step does
+constexpr int flow_rounds = 2;  // in which the forces of loops are followed too
 constexpr double most_gain = 1.01;  // of all the energy that a step begins with, which no answer should exceed
 constexpr double blown_up = 1e10;   // mjMAXVAL, beyond which MuJoCo starts afresh
 constexpr double largest = 1e100;   // input
@@ -110,7 +113,10 @@ void Stepper::begin(const mjModel* model, mjData* data, const Materials& materia
   const mjModel& m = model_.given();
   const int nv = static_cast<int>(m.nv);
   guess_ = work_.take<double>(nv);
-  for (int j = 0; j < nv; j++) guess_[j] = d_->qvel[j] + m.opt.timestep * d_->qacc_warmstart[j];
+  for (int j = 0; j < nv; j++) {
+    const double limit = most_change * std::fabs(d_->qvel[j]) + slow;
+    guess_[j] = d_->qvel[j] + clip(m.opt.timestep * d_->qacc_warmstart[j], -limit, limit);
+  }
   if (!is_sane(guess_.span())) std::copy_n(d_->qvel, nv, guess_.data());
   evaluate(control);
   smooth_force_ = work_.take<double>(nv);
