@@ -52,7 +52,22 @@ void on_message(const mjLogMessage* told) {
   std::longjmp(*way_out, 1);
 }
 
+thread_local Margins::Of margin_of = nullptr;
+thread_local void* margin_context = nullptr;
+
+int collide(const mjModel* m, mjData* d, mjPreContact* contacts, int a, int b, mjtNum margin) {
+  if (margin_of) margin = margin_of(margin_context, a, b, margin);
+  return mujoco.collision[m->geom_type[a]][m->geom_type[b]](m, d, contacts, a, b, margin);
+}
+
 }  // namespace
+
+Margins::Margins(Of of, void* context) {
+  margin_of = of;
+  margin_context = context;
+}
+
+Margins::~Margins() { margin_of = nullptr; }
 
 bool Mujoco::has_callbacks() const {
 #define PLIANT_SET(name) || *name
@@ -69,6 +84,13 @@ void load_mujoco(const char* path) {
 #undef PLIANT_LOOK_UP
   look_up(library, "_mjPRIVATE_setTlsLogHandler", set_thread_handler);
   look_up(library, "_mjPRIVATE_getGlobalLogHandler", global_handler);
+  mjfCollision* table = nullptr;  // MuJoCo's own, in which a program may put what it likes
+  look_up(library, "mjCOLLISIONFUNC", table);
+  for (int k = 0; k < mjNGEOMTYPES * mjNGEOMTYPES; k++) {
+    if (!table[k] || table[k] == &collide) continue;
+    mujoco.collision[k / mjNGEOMTYPES][k % mjNGEOMTYPES] = table[k];
+    table[k] = &collide;
+  }
 }
 
 // As MuJoCo's own bindings do: a jump out of its C functions, which know no exceptions.

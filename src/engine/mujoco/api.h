@@ -51,6 +51,8 @@ struct Mujoco {
   PLIANT_MUJOCO_CALLBACKS(PLIANT_MEMBER)
 #undef PLIANT_MEMBER
 
+  mjfCollision collision[mjNGEOMTYPES][mjNGEOMTYPES] = {};  // of two kinds of geoms
+
   bool has_callbacks() const;
 };
 extern Mujoco mujoco;
@@ -58,6 +60,16 @@ extern Mujoco mujoco;
 // Fills the table. Throws std::runtime_error where the library at this path is not loaded, or is of another version than the
 // headers.
 void load_mujoco(const char* path);
+
+// While one is there, collisions on its thread are looked for within the margin that it tells of two geoms.
+class Margins {
+ public:
+  using Of = double (*)(void* context, int a, int b, double margin);
+  Margins(Of of, void* context);
+  ~Margins();
+  Margins(const Margins&) = delete;
+  Margins& operator=(const Margins&) = delete;
+};
 
 // What MuJoCo, or a callback that it has called, raises.
 struct MujocoError : std::runtime_error {

@@ -7,8 +7,10 @@
 namespace pliant {
 namespace {
 
-constexpr double spare = 1.1;  // on the way that a geom can go
-constexpr double skin = 0.02;  // of its radius that is covered in any case
+constexpr double spare = 1.1;     // on the way that a geom can go
+constexpr int most_covered = 4;   // velocities
+constexpr double unsteady = 0.2;  // of the ways of two geoms, by which they may come nearer to each other than expected
+constexpr double skin = 0.02;     // of its radius that is covered in any case
 constexpr double furthest =
     1e6;  // [m] that is looked ahead at most: MuJoCo counts the cells of a height field on the way
 constexpr double least = 1e-4;  // [m, rad] within which limits have rows
@@ -35,8 +37,41 @@ void Reach::reserve(Model& model, const mjData& d, bool limits, Workspace& work)
   cvel_ = work.take<double>(6 * m_->nbody);
   faster_ = work.take<double>(m_->nv);
   turn_ = work.take<double>(m_->nbody);
+  known_ = work.take<double>(6 * m_->nbody * most_covered);
+  covered_ = 0;
   find_moving();
-  add_speeds(View<const double>(d_->qvel, static_cast<int>(m_->nv)), speed_);
+  cover_speeds(View<const double>(d_->qvel, static_cast<int>(m_->nv)));
+}
+
+void Reach::cover_speeds(View<const double> v) {
+  add_speeds(v, speed_);
+  if (covered_ < most_covered) std::copy(cvel_.begin(), cvel_.end(), known_.at(6 * m_->nbody * covered_++));
+}
+
+// A bound on how fast two geoms come nearer to each other: how fast any point of the smaller one moves in the other's frame.
+double Reach::nearing(const double* cvel, int a, int b) const {
+  const double radius_a = m_->geom_rbound[a], radius_b = m_->geom_rbound[b];
+  const int small = radius_b > 0 && (radius_b < radius_a || !(radius_a > 0)) ? b : a;
+  const int body_a = m_->geom_bodyid[a], body_b = m_->geom_bodyid[b];
+  const mjtNum* x = d_->geom_xpos + 3 * small;
+  double p[3], q[3], w[3];
+  point_velocity(cvel, body_a, x, p);
+  point_velocity(cvel, body_b, x, q);
+  for (int k = 0; k < 3; k++) {
+    p[k] -= q[k];
+    w[k] = cvel[6 * body_a + k] - cvel[6 * body_b + k];
+  }
+  return norm(p) + norm(w) * m_->geom_rbound[small];
+}
+
+double Reach::margin_of(int a, int b, double margin) {
+  const double far = way[a] + way[b];
+  double speed = 0;
+  for (int k = 0; k < covered_; k++) speed = std::max(speed, nearing(known_.at(6 * m_->nbody * k), a, b));
+  const double near = spare * h_ * (speed + fall_) + skin * (m_->geom_rbound[a] + m_->geom_rbound[b]) + unsteady * far;
+  if (!(near < far)) return margin;
+  pairs_.push({a, b, near});
+  return margin - far + near;
 }
 
 // Most geoms of a robot are there to be seen.
@@ -63,8 +98,8 @@ void Reach::find_velocities(View<const double> v) {
   }
 }
 
-void Reach::point_velocity(int body, const mjtNum* x, double* to) const {
-  const double *c = cvel_.at(6 * body), *com = d_->subtree_com + 3 * m_->body_rootid[body];
+void Reach::point_velocity(const double* cvel, int body, const mjtNum* x, double* to) const {
+  const double *c = cvel + 6 * body, *com = d_->subtree_com + 3 * m_->body_rootid[body];
   const double r[3] = {x[0] - com[0], x[1] - com[1], x[2] - com[2]};
   to[0] = c[3] + c[1] * r[2] - c[2] * r[1];
   to[1] = c[4] + c[2] * r[0] - c[0] * r[2];
@@ -100,7 +135,8 @@ void Reach::add_speeds(View<const double> v, View<double> to) {
 
 void Reach::widen(View<const double> v) {
   const mjModel& m = *m_;
-  add_speeds(v, speed_);
+  cover_speeds(v);
+  pairs_.clear();
   for (int k = 0; k < moving_.size(); k++) {
     const int g = moving_[k], b = m.geom_bodyid[g];
     way[g] = std::min(furthest, spare * h_ * (speed_[g] + fall_) + skin * m.geom_rbound[g]);
@@ -153,6 +189,9 @@ bool Reach::outrun(View<const double> v) {
   add_speeds(v, rate_);
   for (int k = 0; k < moving_.size(); k++) {
     if (h_ * rate_[moving_[k]] > way[moving_[k]]) return true;
+  }
+  for (int k = 0; k < pairs_.size(); k++) {
+    if (h_ * nearing(cvel_.data(), pairs_[k].a, pairs_[k].b) > pairs_[k].way) return true;
   }
   return false;
 }

@@ -15,6 +15,8 @@ class Reach {
 
   // Gaps and margins that cover the way of the step at the speeds of its start, at those covered before, and at the velocity v.
   void cover(View<const double> v);
+  // How far from each other two geoms may be to touch within the step, of those that are within this margin.
+  double margin_of(int a, int b, double margin);
   // Whether a step with v goes further than is covered, to a limit or with a geom: thrown by an impact, say.
   bool outrun(View<const double> v);
   // The margins of limits as the user set them.
@@ -44,12 +46,23 @@ class Reach {
   View<double> speed_, rate_, cvel_, faster_, turn_;
   Pool<int> moving_;  // geoms that move and may collide
 
+  struct Pair {
+    int a, b;
+    double way;  // that the two may come nearer to each other
+  };
+  Pool<Pair> pairs_;    // that were looked at more closely
+  View<double> known_;  // cvel at the velocities that are covered
+  int covered_ = 0;
+
+  double nearing(const double* cvel, int a, int b) const;
   void find_moving();
   void find_velocities(View<const double> v);
-  void point_velocity(int body, const mjtNum* x, double* to) const;
+  void point_velocity(int body, const mjtNum* x, double* to) const { point_velocity(cvel_.data(), body, x, to); }
+  void point_velocity(const double* cvel, int body, const mjtNum* x, double* to) const;
   void centre_velocity(int g, double* to) const;
   double spin(int body) const;
   void add_speeds(View<const double> v, View<double> to);
+  void cover_speeds(View<const double> v);
   void widen(View<const double> v);
   void widen_limits(View<const double> v);
 };

@@ -227,7 +227,7 @@ void Stepper::evaluate(bool control) {
     mujoco.mj_factorM(own, d);
   });
   lap(kinematics);
-  guarded([&] { mujoco.mj_collision(own, d); });
+  collide();
   lap(collision);
   find_open(guess_);
   guarded([&] { mujoco.mj_makeConstraint(own, d); });
@@ -246,6 +246,14 @@ void Stepper::evaluate(bool control) {
     mujoco.mj_fwdActuation(user, d);
     mujoco.mj_fwdAcceleration(user, d);
   });
+}
+
+void Stepper::collide() {
+  const mjModel* own = model_.own();
+  const Margins closely(
+      [](void* reach, int a, int b, double margin) { return static_cast<Reach*>(reach)->margin_of(a, b, margin); },
+      &reach_);
+  guarded([&] { mujoco.mj_collision(own, d_); });
 }
 
 // Rows also for contacts that are open, but for those that do not come near closing at the velocity v; none for those of
@@ -398,8 +406,7 @@ void Stepper::solve(const Options& options, bool closes) {
     lap(solving);
     if (look == looks || !reach_.outrun(v1_)) break;
     reach_.cover(v1_);
-    own = model_.own();
-    guarded([&] { mujoco.mj_collision(own, d_); });
+    collide();
     lap(collision);
     std::copy(v1_.begin(), v1_.end(), guess_.begin());
     work_.release(smooth_);

@@ -119,6 +119,7 @@ class Stepper {
   void check_model() const;
   void check() const;
   void evaluate(bool control);
+  void collide();
   void prepare(bool folds);
   void flow(View<const double> force);
   bool flow_with_loops();
