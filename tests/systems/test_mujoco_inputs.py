@@ -204,6 +204,15 @@ def test_adhesion_holds_what_hangs():
         assert bool(data.qpos[2] > -0.01) is holds
 
 
+def test_a_body_with_adhesion_lands_like_any_other():
+    """Its contacts are not looked for ahead: within the gap, adhesion pulls. They are found when it is there."""
+    world = '<geom type="plane" size="1 1 1"/>' + body('size=".1" mass="1"', "0 0 .5", name="ball")
+    model = build(world, rest='<actuator><adhesion body="ball" gain="1" ctrlrange="0 1"/></actuator>')
+    data = start(model, [0.0, 0.0, -3.0, 0.0, 0.0, 0.0])
+    pliant.mj_step(model, data, 200)
+    assert abs(data.qpos[2] - 0.1) < 1e-4 and abs(data.qvel[2]) < 1e-6
+
+
 def test_a_limit_of_the_ball_and_dry_friction_hold_a_load():
     """Dry friction of 5 N m holds 4 N m, and slips at 6 N m with what is left over."""
     for load, moves in ((4.0, False), (6.0, True)):

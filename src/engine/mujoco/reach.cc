@@ -65,7 +65,7 @@ double Reach::nearing(const double* cvel, int a, int b) const {
 }
 
 double Reach::margin_of(int a, int b, double margin) {
-  const double far = way[a] + way[b];
+  const double far = fixed_ ? 0 : way[a] + way[b];
   double speed = 0;
   for (int k = 0; k < covered_; k++) speed = std::max(speed, nearing(known_.at(6 * m_->nbody * k), a, b));
   const double near = spare * h_ * (speed + fall_) + skin * (m_->geom_rbound[a] + m_->geom_rbound[b]) + unsteady * far;

@@ -307,7 +307,7 @@ void Newton::refine(bool precise) {
 
 void Newton::polish(const Rows& rows, Linear& linear, NaturalMap& map, double lift, int limit, View<double> gain,
                     double near) {
-  constexpr int patience = 2;  // steps in a row that may be for the worse, while the pieces settle
+  constexpr int patience = 1;  // steps in a row that may be for the worse, while the pieces settle
   const int steps = tuning_.polish;
   double best = infinity, last = infinity;
   int worse = 0;
