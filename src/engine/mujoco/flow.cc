@@ -18,6 +18,7 @@ constexpr double composed[3] = {1.3512071919596578, -1.7024143839193153, 1.35120
 constexpr double contracting = 0.7;  // each round at least, else steps are too long
 constexpr double faithful = 1.1;     // times the velocities, or as much less, within which they have followed
 constexpr double most_steps = 120;   // what needs more keeps its velocity
+constexpr double rough_steps = 8;    // the same of what loses energy anyway
 constexpr double same = 1e-9;        // of it
 constexpr double tiny = 1e-12;       // [rad/s, m/s]
 constexpr double least = 1e-6;       // [rad, m] of all joints together in a step: what moves less kicks nothing
@@ -60,13 +61,13 @@ void Flow::find_lossy(const mjModel& m, const mjData& d, View<char> lossy) {
 }
 
 // Whether a tree would gain more than a share of its energy of motion by its forces of inertia as they are at the start.
-bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
+Flow::Need Flow::need(Model& model, mjData& d, Workspace& work) const {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv);
   const double h = m.opt.timestep;
   double fastest = 0;
   for (int j = 0; j < nv; j++) fastest += std::fabs(d.qvel[j]);
-  if (h * fastest < least) return false;
+  if (h * fastest < least) return Need::none;
   const Workspace::Mark mark = work.mark();
   View<double> c = work.take<double>(nv), x = work.take<double>(nv), p = work.take<double>(nv);
   View<char> lossy = work.take<char>(m.ntree);
@@ -77,17 +78,19 @@ bool Flow::is_needed(Model& model, mjData& d, Workspace& work) const {
     mujoco.mj_solveM(own, &d, x.data(), c.data(), 1);
     mujoco.mj_mulM(own, &d, p.data(), d.qvel);
   });
-  bool needed = false;
+  Need found = Need::none;
   for (int first = 0, last = 0; first < nv; first = last) {
     double gained = 0, motion = 0;
     for (last = first; last < nv && m.dof_treeid[last] == m.dof_treeid[first]; last++) {
       gained += c[last] * x[last];
       motion += p[last] * d.qvel[last];
     }
-    needed = needed || h * h * gained > (lossy[m.dof_treeid[first]] ? lossy_gain : gain) * motion;
+    const bool loses = lossy[m.dof_treeid[first]] != 0;
+    if (h * h * gained > (loses ? lossy_gain : gain) * motion)
+      found = std::max(found, loses ? Need::rough : Need::exact);
   }
   work.release(mark);
-  return needed;
+  return found;
 }
 
 // How many there must be. Each keeps an energy that is near the true one but depends on its length: who changes that all the
@@ -106,11 +109,16 @@ double Flow::short_steps(const mjModel& m, const mjData& d) const {
 bool Flow::follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
                   Workspace& work) {
   const mjModel& m = model.given();
-  if (!is_needed(model, d, work)) return false;
+  const Need found = need(model, d, work);
+  if (found == Need::none) return false;
   mean = work.take<double>(m.nv);
   end = work.take<double>(m.nv);
-  for (double steps = short_steps(m, d); steps <= most_steps; steps *= 2) {
-    if (run(model, d, force, static_cast<int>(steps), implicit, aside, work)) return true;
+  bool exact = false;  // bodies that turn about any axis
+  for (int j = 0; j < m.njnt && found == Need::exact; j++)
+    exact = exact || m.jnt_type[j] == mjJNT_FREE || m.jnt_type[j] == mjJNT_BALL;
+  const double most = found == Need::exact ? most_steps : rough_steps;
+  for (double steps = found == Need::exact ? short_steps(m, d) : 1; steps <= most; steps *= 2) {
+    if (run(model, d, force, static_cast<int>(steps), exact, implicit, aside, work)) return true;
   }
   return keep_turning(model, d, force, implicit, aside, work);
 }
@@ -150,13 +158,11 @@ bool Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<
 // The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
 // positions, one of the velocities there, half a step of the positions. By the velocity of the middle, (v0 + v1) / 2, it is the
 // same backwards, and keeps its energy for hours.
-bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
-               Workspace& work) {
+bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, bool exact, View<const double> implicit,
+               Aside& aside, Workspace& work) {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
   const double h = m.opt.timestep;
-  bool exact = false;  // bodies that turn about any axis
-  for (int j = 0; j < m.njnt; j++) exact = exact || m.jnt_type[j] == mjJNT_FREE || m.jnt_type[j] == mjJNT_BALL;
   const Workspace::Mark mark = work.mark();
   View<double> pull = work.take<double>(nv), rate = work.take<double>(nv);
   const mjModel* own = model.own();

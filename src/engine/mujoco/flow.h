@@ -39,7 +39,8 @@ class Flow {
 
  private:
   static void find_lossy(const mjModel& m, const mjData& d, View<char> lossy);
-  bool is_needed(Model& model, mjData& d, Workspace& work) const;
+  enum class Need { none, rough, exact };  // rough: of trees that lose energy anyway
+  Need need(Model& model, mjData& d, Workspace& work) const;
   double short_steps(const mjModel& m, const mjData& d) const;
   void push(const mjModel& m, const mjModel* own, mjData& d, View<const double> force, View<const double> implicit,
             mjData* there, View<const double> inertia, Workspace& work);
@@ -48,8 +49,8 @@ class Flow {
   bool keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
                    Workspace& work);
   void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);
-  bool run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
-           Workspace& work);
+  bool run(Model& model, mjData& d, View<const double> force, int steps, bool exact, View<const double> implicit,
+           Aside& aside, Workspace& work);
 };
 
 }  // namespace pliant
