@@ -19,9 +19,9 @@ constexpr double contracting = 0.7;  // each round at least, else steps are too 
 constexpr double faithful = 1.1;     // times the velocities, or as much less, within which they have followed
 constexpr double most_steps = 120;   // what needs more keeps its velocity
 constexpr double rough_steps = 8;    // the same of what loses energy anyway
-constexpr double same = 1e-9;        // of it
-constexpr double tiny = 1e-12;       // [rad/s, m/s]
-constexpr double least = 1e-6;       // [rad, m] of all joints together in a step: what moves less kicks nothing
+constexpr double same = 1e-9, roughly_same = 1e-6;  // of it
+constexpr double tiny = 1e-12;                      // [rad/s, m/s]
+constexpr double least = 1e-6;  // [rad, m] of all joints together in a step: what moves less kicks nothing
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void Flow::find_lossy(const mjModel& m, const mjData& d, View<char> lossy) {
 }
 
 // Whether a tree would gain more than a share of its energy of motion by its forces of inertia as they are at the start.
-Flow::Need Flow::need(Model& model, mjData& d, Workspace& work) const {
+Flow::Need Flow::find_need(Model& model, mjData& d, Workspace& work) const {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv);
   const double h = m.opt.timestep;
@@ -109,16 +109,15 @@ double Flow::short_steps(const mjModel& m, const mjData& d) const {
 bool Flow::follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
                   Workspace& work) {
   const mjModel& m = model.given();
-  const Need found = need(model, d, work);
-  if (found == Need::none) return false;
+  need_ = find_need(model, d, work);
+  if (need_ == Need::none) return false;
   mean = work.take<double>(m.nv);
   end = work.take<double>(m.nv);
-  bool exact = false;  // bodies that turn about any axis
-  for (int j = 0; j < m.njnt && found == Need::exact; j++)
-    exact = exact || m.jnt_type[j] == mjJNT_FREE || m.jnt_type[j] == mjJNT_BALL;
-  const double most = found == Need::exact ? most_steps : rough_steps;
-  for (double steps = found == Need::exact ? short_steps(m, d) : 1; steps <= most; steps *= 2) {
-    if (run(model, d, force, static_cast<int>(steps), exact, implicit, aside, work)) return true;
+  round_ = false;
+  for (int j = 0; j < m.njnt; j++) round_ = round_ || m.jnt_type[j] == mjJNT_FREE || m.jnt_type[j] == mjJNT_BALL;
+  const bool exact = need_ == Need::exact;
+  for (double steps = exact ? short_steps(m, d) : 1; steps <= (exact ? most_steps : rough_steps); steps *= 2) {
+    if (run(model, d, force, static_cast<int>(steps), implicit, aside, work)) return true;
   }
   return keep_turning(model, d, force, implicit, aside, work);
 }
@@ -158,8 +157,8 @@ bool Flow::keep_turning(Model& model, mjData& d, View<const double> force, View<
 // The smooth forces push at the start, as in a step without a flow; then inertia alone leads on: half a short step of the
 // positions, one of the velocities there, half a step of the positions. By the velocity of the middle, (v0 + v1) / 2, it is the
 // same backwards, and keeps its energy for hours.
-bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, bool exact, View<const double> implicit,
-               Aside& aside, Workspace& work) {
+bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+               Workspace& work) {
   const mjModel& m = model.given();
   const int nv = static_cast<int>(m.nv), nq = static_cast<int>(m.nq);
   const double h = m.opt.timestep;
@@ -175,8 +174,9 @@ bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, boo
   std::copy(end.begin(), end.end(), kicked.begin());
   std::copy_n(d.qpos, nq, there->qpos);
   double before = 0;  // of positions
-  for (int k = 0; k < (exact ? 3 : 1) * steps; k++) {
-    const double dt = h / steps * (exact ? composed[k % 3] : 1);
+  const bool exact = need_ == Need::exact, higher = exact && round_;
+  for (int k = 0; k < (higher ? 3 : 1) * steps; k++) {
+    const double dt = h / steps * (higher ? composed[k % 3] : 1);
     guarded([&] {
       mujoco.mj_integratePos(own, there->qpos, end.data(), 0.5 * (before + dt));
       mujoco.mj_kinematics(own, there);
@@ -186,7 +186,7 @@ bool Flow::run(Model& model, mjData& d, View<const double> force, int steps, boo
     });
     std::copy_n(end.data(), nv, there->qvel);
     double change = 1, size = 1, last = std::numeric_limits<double>::infinity();
-    for (int round = 0; round < rounds && change > same * size; round++) {
+    for (int round = 0; round < rounds && change > (exact ? same : roughly_same) * size; round++) {
       last = round > 0 ? change : last;
       guarded([&] {
         mujoco.mj_comVel(own, there);

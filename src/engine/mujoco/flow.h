@@ -30,6 +30,9 @@ class Flow {
   bool follow(Model& model, mjData& d, View<const double> force, View<const double> implicit, Aside& aside,
               Workspace& work);
 
+  // Whether it keeps energy that no other force takes or gives.
+  bool is_exact() const { return need_ == Need::exact; }
+
   // From the frames of the start of the step to those of its end, and back.
   void to_end(View<double> x) const;
   void to_start(View<double> x) const;
@@ -40,7 +43,10 @@ class Flow {
  private:
   static void find_lossy(const mjModel& m, const mjData& d, View<char> lossy);
   enum class Need { none, rough, exact };  // rough: of trees that lose energy anyway
-  Need need(Model& model, mjData& d, Workspace& work) const;
+  Need need_ = Need::none;
+  bool round_ = false;  // whether there are bodies that turn about any axis
+
+  Need find_need(Model& model, mjData& d, Workspace& work) const;
   double short_steps(const mjModel& m, const mjData& d) const;
   void push(const mjModel& m, const mjModel* own, mjData& d, View<const double> force, View<const double> implicit,
             mjData* there, View<const double> inertia, Workspace& work);
@@ -49,8 +55,8 @@ class Flow {
   bool keep_energy(const mjModel& m, const mjModel* own, mjData& d, mjData* there, View<const double> kicked,
                    Workspace& work);
   void find_turns(const mjModel& m, const mjData& d, const mjtNum* q);
-  bool run(Model& model, mjData& d, View<const double> force, int steps, bool exact, View<const double> implicit,
-           Aside& aside, Workspace& work);
+  bool run(Model& model, mjData& d, View<const double> force, int steps, View<const double> implicit, Aside& aside,
+           Workspace& work);
 };
 
 }  // namespace pliant

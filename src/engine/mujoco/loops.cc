@@ -10,6 +10,7 @@ namespace {
 
 constexpr int rounds = 20;
 constexpr double exact = 1e-12;      // of the longest way of a row, where it is closed
+constexpr double nearly = 1e-12;     // [m, rad] after that, where rounds end
 constexpr double closed = 1e-9;      // [m, rad] at the end of a step, which nobody needs to mend
 constexpr double rounding = 1e-14;   // of a metre or a radian, the size of what is closed, times the same
 constexpr double contracting = 0.8;  // each round at least; else the step is too large to look ahead
@@ -71,7 +72,7 @@ void Stepper::close_loops(const Options& options) {
       miss = std::max(miss, step.h * std::fabs(target[i] - assembly_.offset[i]));
       longest = std::max(longest, step.h * (size + std::fabs(target[i])) + std::fabs(step.value[i]));
     }
-    if (!(miss > (round == 0 ? closed : exact * longest))) break;
+    if (!(miss > (round == 0 ? closed : std::max(exact * longest, nearly)))) break;
     away = !(miss < contracting * last);
     last = miss;
     changed = true;

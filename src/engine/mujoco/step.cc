@@ -420,7 +420,8 @@ void Stepper::solve(const Options& options, bool closes) {
     solve_rows(options, guess_, {}, false);
     if (closes) close_loops(options);
   }
-  for (int round = 0; round < flow_rounds && closes && flows_ && d_->ne > 0; round++) {
+  const bool follows = closes && flows_ && flow_.is_exact() && d_->ne > 0;
+  for (int round = 0; round < flow_rounds && follows && flows_; round++) {
     if (!flow_with_loops()) break;
     std::copy(v1_.begin(), v1_.end(), guess_.begin());
     solve_rows(options, guess_, {}, false);
