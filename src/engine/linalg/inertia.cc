@@ -10,6 +10,8 @@ namespace pliant {
 // They are found in falling order and stored in rising order.
 void Inertia::find_pattern(const Step& step, View<const int> velocities, View<const int> local, Workspace& work) {
   const int n = size_;
+  start_.resize(n + 1);
+  next_.resize(n);
   View<int> mark = work.filled<int>(n, -1);
   View<int> first_child = work.filled<int>(n, -1);
   View<int> sibling = work.take<int>(n);
@@ -56,15 +58,34 @@ void Inertia::find_pattern(const Step& step, View<const int> velocities, View<co
   for (int i = 0; i < n; i++) std::copy(list_.data() + from[i], list_.data() + next_[i], column_.data() + start_[i]);
 }
 
+// Whether M has other entries than last time.
+bool Inertia::is_new(const Step& step, View<const int> velocities, View<const int> local) {
+  bool same = true;
+  int count = 0;
+  const auto note = [&](int number) {
+    if (count == seen_.size()) seen_.push(-1);
+    same = same && seen_[count] == number;
+    seen_[count++] = number;
+  };
+  for (int i = 0; i < size_; i++) {
+    const int global = velocities[i];
+    for (auto e = step.mass_start[global]; e < step.mass_start[global + 1]; e++) note(local[step.mass_column[e]]);
+    note(-1);  // the end of a row
+  }
+  same = same && count == seen_.size() && start_.size() == size_ + 1;
+  seen_.resize(count);
+  return !same;
+}
+
 bool Inertia::factor(const Step& step, View<const int> velocities, View<const int> local, Workspace& work) {
   size_ = velocities.size();
   const int n = size_;
-  start_ = work.take<int>(n + 1);
   inverse_ = work.take<double>(n);
-  next_.resize(n);
-  const Workspace::Mark mark = work.mark();
-  find_pattern(step, velocities, local, work);
-  work.release(mark);
+  if (is_new(step, velocities, local)) {
+    const Workspace::Mark mark = work.mark();
+    find_pattern(step, velocities, local, work);
+    work.release(mark);
+  }
   value_.resize(start_[n]);
   std::fill(value_.data(), value_.data() + start_[n], 0.0);
   for (int i = 0; i < n; i++) {

@@ -32,11 +32,12 @@ class Inertia {
  private:
   int size_ = 0;
   double spread_ = 1;
-  View<int> start_;
-  Pool<int> column_, next_, list_;
+  Pool<int> start_, column_, next_, list_;
+  Pool<int> seen_;  // the columns of M that the pattern is of
   Pool<double> value_;
   View<double> inverse_;
 
+  bool is_new(const Step& step, View<const int> velocities, View<const int> local);
   void find_pattern(const Step& step, View<const int> velocities, View<const int> local, Workspace& work);
 };
 

@@ -329,9 +329,8 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
   const bool alone = std::ranges::count_if(islands.number, [](int n) { return n >= 0; }) == 1;
   p.reports.clear();
   Report report;
-  View<double> push = impulse.empty() ? work.take<double>(nv) : View<double>(impulse), size = work.take<double>(nv);
+  View<double> push = impulse, size = work.filled<double>(push.size(), 0.0);
   std::fill(push.begin(), push.end(), 0.0);
-  std::fill(size.begin(), size.end(), 0.0);
   for (int k = 0; k < islands.count; k++) {
     const Workspace::Mark mark = work.mark();
     const Island island = islands.at(k);
@@ -354,7 +353,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
       }
       p.reports.push_back(one);
       for (int i = 0; i < p.rows.count; i++) all_forces[p.rows.source[i]] = p.newton.force[i] + 0.0;
-      p.rows.add_impulse(p.newton.force, push, size);
+      if (!push.empty()) p.rows.add_impulse(p.newton.force, push, size);
       if (!states.empty()) p.find_states(states);
     }
     for (int j = 0; j < island.velocities.size(); j++) {
@@ -370,7 +369,7 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
     report.factorizations += one.factorizations;
   }
   if (!is_sane(v1)) report.status = Status::non_finite;
-  report.momentum_residual = momentum_residual(step, v1, push, size);
+  if (!push.empty()) report.momentum_residual = momentum_residual(step, v1, push, size);
   p.stands = alone;
   if (alone) p.newton.keep_factors(p.rows);
   return report;

@@ -45,8 +45,8 @@ class Solver {
 
   // guess: a velocity near v1, from which the pieces of the laws are predicted, or empty: v0.
   // start: forces near the answer's, or empty. shifted: the step differs from the one of the last solve in rate offsets
-  // and force alone, which saves time and changes no answer. Fills velocity (nv), force (m), impulse (nv, or empty), state (m, or empty: contacts' states on
-  // their normal rows, OPEN elsewhere).
+  // and force alone, which saves time and changes no answer. Fills velocity (nv), force (m), impulse (nv, or empty: then the
+  // report has no residual of momentum), state (m, or empty: contacts' states on their normal rows, OPEN elsewhere).
   Report solve(const Step& step, std::span<const double> guess, std::span<const double> start, const Options& options,
                std::span<double> velocity, std::span<double> force, std::span<double> impulse,
                std::span<std::int64_t> state, bool shifted = false);

@@ -39,7 +39,8 @@ Islands find_islands(const Step& step, Workspace& work) {
   std::iota(parent.begin(), parent.end(), 0);
   for (int i = 0; i < nv; i++) {
     for (auto e = step.mass_start[i]; e < step.mass_start[i + 1]; e++) {
-      if (step.mass_column[e] < i) join(parent, i, static_cast<int>(step.mass_column[e]));
+      const auto j = static_cast<int>(step.mass_column[e]);
+      if (j < i && parent[j] != parent[i]) join(parent, i, j);
     }
   }
   for (int b = 0; b < blocks; b++) {
@@ -47,7 +48,8 @@ Islands find_islands(const Step& step, Workspace& work) {
     if (step.block_start[b + 1] == head || step.kind_of(static_cast<int>(head)) == Kind::inert) continue;
     const auto begin = step.jacobian_start[head], end = step.jacobian_start[step.block_start[b + 1]];
     for (auto e = begin + 1; e < end; e++) {
-      join(parent, static_cast<int>(step.jacobian_column[begin]), static_cast<int>(step.jacobian_column[e]));
+      const auto i = static_cast<int>(step.jacobian_column[begin]), j = static_cast<int>(step.jacobian_column[e]);
+      if (parent[j] != parent[i]) join(parent, i, j);
     }
   }
   Islands found;
