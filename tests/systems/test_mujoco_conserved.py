@@ -7,6 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
 import pliant
 
@@ -88,6 +90,66 @@ def test_a_top_that_a_loop_holds_precesses_too():
     assert precession("<freejoint/>", 1e-4, 0.25) == pytest.approx(expected, rel=0.05)
 
 
+class SlidingTop:
+    """A top of 300 rad/s on a round tip that slides on the floor: by Newton and Euler, and as a model."""
+
+    RADIUS, ARM, FRICTION, GRAVITY = 0.005, 0.1, 0.02, 9.81
+    INERTIA = np.diag([0.001, 0.001, 0.002])  # of 1 kg, about its centre
+    TILT = Rotation.from_euler("x", 17.0, degrees=True)
+    SPIN = np.array([0.0, 0.0, 1.66]) + TILT.apply(
+        [0.0, 0.0, 300.0]
+    )  # it precesses already: without nutation it never lifts
+    ARM_START = TILT.apply([0.0, 0.0, -ARM])  # from the centre of mass to that of the tip
+
+    def rate(self, time: float, y: Any) -> Any:
+        """Of (position, rotation vector, velocity, angular velocity); the contact neither lifts nor sinks."""
+        q, v, w = y[3:7] / np.linalg.norm(y[3:7]), y[7:10], y[10:]
+        turn = Rotation.from_quat(q).as_matrix()
+        inertia = turn @ self.INERTIA @ turn.T
+        arm = -self.ARM * turn[:, 2]
+        lever = arm - [0.0, 0.0, self.RADIUS]
+        slip = (v + np.cross(w, lever))[:2]
+        push = np.append(-self.FRICTION * slip / np.linalg.norm(slip), 1.0)
+        free, pushed = np.linalg.solve(inertia, np.array([-np.cross(w, inertia @ w), np.cross(lever, push)]).T).T
+        lifting = np.cross(free, arm) + np.cross(w, np.cross(w, arm))
+        force = (self.GRAVITY - lifting[2]) / (1.0 + np.cross(pushed, arm)[2])
+        assert force > 0.0
+        turning = 0.5 * np.append(q[3] * w + np.cross(w, q[:3]), -w @ q[:3])
+        fall = force * push - [0.0, 0.0, self.GRAVITY]
+        return np.concatenate([v, turning, fall, free + force * pushed])
+
+    def expected(self, times: Any) -> Any:
+        """The axis of the top, (n, 3)."""
+        velocity = -np.cross(self.SPIN, self.ARM_START)
+        start = np.concatenate([-self.ARM_START, self.TILT.as_quat(), velocity, self.SPIN])
+        found = solve_ivp(self.rate, (0.0, times[-1]), start, t_eval=times, rtol=1e-9, atol=1e-11, method="DOP853")
+        return Rotation.from_quat(found.y[3:7].T).apply([0.0, 0.0, 1.0])
+
+    def found(self, times: Any, step: float) -> Any:
+        rough = f'friction="{self.FRICTION} 0 0"'
+        top = f"""<body pos="0 0 {self.RADIUS}" euler="17 0 0"><freejoint/><geom size="{self.RADIUS}" mass="0" {rough}/>
+          <inertial pos="0 0 {self.ARM}" mass="1" diaginertia=".001 .001 .002"/></body>"""
+        model = made(f'<geom type="plane" size="0 0 1" {rough}/>' + top, step)
+        data = mujoco.MjData(model)
+        data.qvel[3:] = self.TILT.inv().apply(self.SPIN)
+        axes = []
+        for _ in times:
+            mujoco.mj_kinematics(model, data)
+            axes.append(data.xmat[1].reshape(3, 3)[:, 2].copy())
+            pliant.mj_step(model, data, round((times[1] - times[0]) / step))
+        return np.array(axes)
+
+
+def test_a_top_on_a_sliding_tip_precesses_as_newton_and_euler_say():
+    """And rises, as friction at the tip makes it."""
+    top, times = SlidingTop(), np.arange(0.0, 0.2501, 2e-3)
+    expected, found = top.expected(times), top.found(times, 1e-4)
+    rates = [np.polyfit(times, np.unwrap(np.arctan2(axis[:, 1], axis[:, 0])), 1)[0] for axis in (expected, found)]
+    assert rates[1] == pytest.approx(rates[0], rel=0.05)
+    rises = [np.arccos(axis[0, 2]) - np.arccos(axis[-1, 2]) for axis in (expected, found)]
+    assert rises[1] == pytest.approx(rises[0], rel=0.2) and rises[0] > 0.005
+
+
 def bennett(step: float) -> Any:
     """Four links whose hinges are skew: it moves only because its rows depend on each other."""
     a, b, alpha, turn = 0.3, 0.2, np.deg2rad(40.0), 1.0
@@ -111,8 +173,41 @@ def bennett(step: float) -> Any:
     return made(ground + link(degrees[0], a, middle), step, "3 0 -9", f"<equality>{loop}</equality>")
 
 
-def test_a_bennett_linkage_stays_closed():
-    model = bennett(0.01)
+def meet(p: Any, q: Any, a: float, b: float) -> Any:
+    """The point at a distance a from p and b from q, on the left of the way from p to q."""
+    far = np.linalg.norm(q - p)
+    along = (a**2 - b**2 + far**2) / (2.0 * far)
+    x = (q - p) / far
+    return p + along * x + np.sqrt(a**2 - along**2) * np.array([-x[1], x[0]])
+
+
+def watt(step: float) -> Any:
+    """Six links in a vertical plane: a four-bar whose coupler and rocker carry two more, which meet."""
+    A0, B0 = np.array([0.0, 0.0]), np.array([0.4, 0.0])
+    A = 0.15 * np.array([np.cos(1.0), np.sin(1.0)])
+    B = meet(A, B0, 0.35, 0.3)
+    C, D = meet(A, B, 0.25, 0.25), meet(B, B0, 0.2, 0.25)
+    E = meet(C, D, 0.3, 0.3)
+
+    def link(at: Any, origin: Any, ends: list[tuple[str, Any]], rest: str = "") -> str:
+        x, z = at - origin
+        shapes = "".join(
+            f'<geom type="capsule" fromto="0 0 0 {e[0]} 0 {e[1]}" size=".01" contype="0" conaffinity="0"/>'
+            f'<site name="{name}" pos="{e[0]} 0 {e[1]}"/>'
+            for name, e in ((name, end - at) for name, end in ends)
+        )
+        return f'<body pos="{x} 0 {z}"><joint axis="0 1 0"/>{shapes}{rest}</body>'
+
+    coupler = link(A, A0, [("b", B), ("c", C)], link(C, A, [("e", E)]))
+    rocker = link(B0, A0, [("b0", B), ("d", D)], link(D, B0, [("e0", E)]))
+    crank = link(A0, A0, [("a", A)], coupler)
+    loops = '<connect site1="b" site2="b0"/><connect site1="e" site2="e0"/>'
+    return made(crank + rocker, step, rest=f"<equality>{loops}</equality>")
+
+
+@pytest.mark.parametrize("linkage", [bennett, watt])
+def test_a_linkage_stays_closed(linkage):
+    model = linkage(0.01)
     data = mujoco.MjData(model)
     before, most = energy(model, data)
     gap = 0.0
