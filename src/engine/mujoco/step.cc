@@ -414,12 +414,11 @@ void Stepper::solve(const Options& options, bool closes) {
     smooth_ = work_.mark();
     make_rows();
   }
-  if (closes) close_loops(options);
   if (d_->ne > 0 && turning_.inertia.empty() && find_turning()) {
     std::copy(v1_.begin(), v1_.end(), guess_.begin());
     solve_rows(options, guess_, {}, false);
-    if (closes) close_loops(options);
   }
+  if (closes) close_loops(options);
   const bool follows = closes && flows_ && flow_.is_exact() && d_->ne > 0;
   for (int round = 0; round < flow_rounds && follows && flows_; round++) {
     if (!flow_with_loops()) break;
