@@ -41,7 +41,8 @@ void Stepper::close_loops(const Options& options) {
   const Workspace::Mark mark = work_.mark();
   View<double> mean = work_.take<double>(m.nv), first = work_.take<double>(m.nv), target = work_.take<double>(count);
   View<double> force = work_.take<double>(force_.size()), offset = work_.take<double>(count);
-  View<double> near = work_.take<double>(force_.size()), change = work_.take<double>(force_.size());
+  View<double> near = work_.take<double>(force_.size()), change = work_.filled(force_.size(), 0.0);
+  View<double> old_target = work_.take<double>(count), old_change = work_.take<double>(count);
   bool responds = !options.convex;  // else each round is a solve
   std::copy(v1_.begin(), v1_.end(), first.begin());
   std::copy(force_.begin(), force_.end(), force.begin());
@@ -77,9 +78,21 @@ void Stepper::close_loops(const Options& options) {
     last = miss;
     changed = true;
     if (away) break;
-    std::fill(change.begin(), change.end(), 0.0);
-    for (int i = 0; i < count; i++) change[i] = target[i] - assembly_.offset[i];
-    std::copy_n(target.data(), count, assembly_.offset.data());
+    double along = 0, square = 0;  // of the changes of two rounds, whose mixture is the shortest (Anderson)
+    for (int i = 0; i < count; i++) {
+      change[i] = target[i] - assembly_.offset[i];
+      const double turn = round > 0 ? change[i] - old_change[i] : 0;
+      along += turn * change[i];
+      square += turn * turn;
+    }
+    const double share = square > 0 ? along / square : 0;
+    for (int i = 0; i < count; i++) {
+      const double next = target[i] - (round > 0 ? share * (target[i] - old_target[i]) : 0);
+      old_change[i] = change[i];
+      old_target[i] = target[i];
+      change[i] = next - assembly_.offset[i];
+      assembly_.offset[i] = next;
+    }
     responds = responds && solver_.respond(step, change.span(), round == 0, v1_.span(), force_.span());
     if (responds) continue;
     std::copy(force_.begin(), force_.end(), near.begin());
