@@ -308,7 +308,6 @@ Report Solver::solve(const Step& step, std::span<const double> guess, std::span<
                      std::span<double> impulse, std::span<std::int64_t> state, bool shifted) {
   Parts& p = *parts_;
   Workspace& work = p.work;
-  const int nv = step.velocities();
   View<double> v1 = velocity, all_forces = force;
   View<std::int64_t> states = state;
   View<const double> given = start;
