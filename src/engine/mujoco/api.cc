@@ -62,12 +62,15 @@ int collide(const mjModel* m, mjData* d, mjPreContact* contacts, int a, int b, m
 
 }  // namespace
 
-Margins::Margins(Of of, void* context) {
+Margins::Margins(Of of, void* context) : outer_(margin_of), outer_context_(margin_context) {
   margin_of = of;
   margin_context = context;
 }
 
-Margins::~Margins() { margin_of = nullptr; }
+Margins::~Margins() {
+  margin_of = outer_;
+  margin_context = outer_context_;
+}
 
 bool Mujoco::has_callbacks() const {
 #define PLIANT_SET(name) || *name

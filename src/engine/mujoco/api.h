@@ -69,6 +69,10 @@ class Margins {
   ~Margins();
   Margins(const Margins&) = delete;
   Margins& operator=(const Margins&) = delete;
+
+ private:
+  Of outer_;  // of a step that is in the middle of its collisions: a callback may take another
+  void* outer_context_;
 };
 
 // What MuJoCo, or a callback that it has called, raises.

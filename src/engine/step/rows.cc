@@ -17,7 +17,7 @@ constexpr double outside = 1e-13;                    // what a row has outside t
 constexpr double fullness = 0.5;                     // share of entries of G above which it is kept dense
 constexpr int shortest = 8;                          // run worth its loops
 constexpr double soft = 1e4, stiff = 1e8;            // h a S of laws whose own compliance bounds P
-constexpr double wide = 1e9;                         // pivots of M so far apart let rounding through
+constexpr double wide = 1e3;                         // pivots of M so far apart let rounding through
 constexpr double nothing = 1e-300, largest = 1e150;  // beyond the latter squares overflow
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -550,7 +550,8 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
       }
     }
   }
-  View<double> reached = work_->take<double>(n);
+  View<double> reached = work_->take<double>(n),
+               beyond = work_->take<double>(n);  // beyond: what a double cannot hold of it
   for (int j = 0; j < n; j++) gain[j] = impulse[j].value();
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
@@ -566,7 +567,15 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
   inertia_.solve(more);
   for (int j = 0; j < n; j++) {
     before[j] = s.velocity[island_.velocities[j]];
-    reached[j] = before[j] + (gain[j] + more[j]);
+    if constexpr (plain) {
+      reached[j] = before[j] + (gain[j] + more[j]);
+    } else {
+      Twofold sum = before[j];
+      sum += gain[j];
+      sum += more[j];
+      reached[j] = sum.high;
+      beyond[j] = sum.low;
+    }
   }
   const auto sum_row = [&](int i) {
     Sum sum;
@@ -574,13 +583,8 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
     for (auto e = s.jacobian_start[source[i]]; e < s.jacobian_start[source[i] + 1]; e++) {
       const int j = island_.local[s.jacobian_column[e]];
       const double value = s.jacobian_value[e];
-      if constexpr (plain) {
-        sum.add_product(value, reached[j]);
-      } else {
-        sum.add_product(value, before[j]);
-        sum.add_product(value, gain[j]);
-        sum.add_product(value, more[j]);
-      }
+      sum.add_product(value, reached[j]);
+      if constexpr (!plain) sum.add_rest(value, beyond[j]);
     }
     rate[i] = sum.value();
     if (!low.empty()) low[i] = sum.rest();
