@@ -220,6 +220,7 @@ int Rows::join_paths(View<Group> found, View<const int> alone, View<int> group_o
     found[wide].rows += found[k].rows;
     found[wide].blocks += found[k].blocks;
   }
+  View<int> number = path;  // of a group that is left
   int left = 0, columns = 0;
   for (int k = 0; k < groups; k++) {
     if (home[k] != k) continue;
@@ -227,11 +228,11 @@ int Rows::join_paths(View<Group> found, View<const int> alone, View<int> group_o
     std::copy_n(columns_.data() + g.columns, g.width, columns_.data() + columns);
     g.columns = columns;
     columns += g.width;
-    path[k] = left;
+    number[k] = left;
     found[left++] = g;
   }
   columns_.resize(columns);
-  for (int& g : group_of) g = path[home[g]];
+  for (int& g : group_of) g = number[home[g]];
   return left;
 }
 
@@ -550,8 +551,8 @@ void Rows::sum_rates(View<const double> force, View<double> rate, View<double> l
       }
     }
   }
-  View<double> reached = work_->take<double>(n),
-               beyond = work_->take<double>(n);  // beyond: what a double cannot hold of it
+  View<double> reached = work_->take<double>(n);
+  View<double> beyond = work_->take<double>(n);  // what a double cannot hold of it
   for (int j = 0; j < n; j++) gain[j] = impulse[j].value();
   inertia_.solve_transposed(gain);
   inertia_.solve(gain);
