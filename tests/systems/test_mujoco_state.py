@@ -104,3 +104,31 @@ def test_another_process_gives_the_same_bits(name):
     pliant.mj_step(model, data, 200)
     done = subprocess.run([sys.executable, "-c", SCRIPT, name], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split()[-1] == digest(model, data)
+
+
+MUJOCO_ALONE = """
+import sys, mujoco
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+data = mujoco.MjData(model)
+mujoco.mj_step(model, data, 200)
+assert "pliant" not in sys.modules and data.ncon > 0
+print(data.qpos.tobytes().hex())
+"""
+
+
+def test_mujoco_by_itself_is_as_it_was(tmp_path):
+    """Its collisions lead through a function of ours, which does nothing outside of our steps."""
+    path = tmp_path / "piled.xml"
+    shapes = ("sphere", "capsule", "cylinder", "box", "ellipsoid")
+    bodies = "".join(
+        f'<body pos=".02 {0.01 * k} {0.2 + 0.25 * k}"><freejoint/><geom type="{shape}" size=".1 .1 .1"/></body>'
+        for k, shape in enumerate(shapes)
+    )
+    path.write_text(f'<mujoco><worldbody><geom type="plane" size="1 1 1"/>{bodies}</worldbody></mujoco>')
+    run = subprocess.run([sys.executable, "-c", MUJOCO_ALONE, path], capture_output=True, text=True, check=True)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
+    for _ in range(200):
+        pliant.mj_step(model, ours)
+        mujoco.mj_step(model, theirs)
+    assert theirs.qpos.tobytes().hex() == run.stdout.strip()
