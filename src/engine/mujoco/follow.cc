@@ -186,10 +186,10 @@ double Stepper::touch_time(int a, int b, const Meeting& meeting, View<const doub
   std::size_t next = 0;
   ahead[0] = look(h);
   if (meeting.seeming < h) ahead[++next] = look(meeting.seeming);
-  double before = -meeting.closing;  // the slope there
+  double before = -meeting.closing;  // the slope there of what is convex
   for (int k = 0; k < looks; k++) {
     const Moment to = ahead[next];
-    if (!(to.gap > near)) return first_zero(from, before, to, near, look);
+    if (!(to.gap > near)) return first_zero(from, before - meeting.bend * from.time, to, near, look);
     const double steepest = meeting.speed + meeting.bend * h, after = next > 0 ? slope(to, ahead[next - 1]) : steepest;
     const double left = std::max(before, -steepest), right = std::min(after, steepest);
     // from + left (t - from) = to - right (to - t)
